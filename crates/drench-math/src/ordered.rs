@@ -1,0 +1,58 @@
+//! Parallel reductions whose bits do not depend on the number of threads.
+//!
+//! The work is cut into chunks of a fixed length, each chunk is reduced serially, and the partial results are combined
+//! in order. `par_iter().sum()` would cut the work differently on every run.
+
+use rayon::prelude::*;
+
+/// Items a chunk holds. Part of the result's definition: changing it changes bits.
+pub const CHUNK: usize = 4096;
+
+/// Reduces `0..count`: `chunk` maps a range of indices to a partial result, `join` combines them from left to right.
+pub fn reduce<T, M, J>(count: usize, identity: T, chunk: M, join: J) -> T
+where
+    T: Send,
+    M: Fn(std::ops::Range<usize>) -> T + Sync,
+    J: Fn(T, T) -> T,
+{
+    let partial: Vec<T> = (0..count.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(|index| chunk(index * CHUNK..((index + 1) * CHUNK).min(count)))
+        .collect();
+    partial.into_iter().fold(identity, join)
+}
+
+/// The sum of `value(i)` over `0..count`.
+pub fn sum<F: Fn(usize) -> f64 + Sync>(count: usize, value: F) -> f64 {
+    reduce(count, 0.0, |range| range.map(&value).sum::<f64>(), |a, b| a + b)
+}
+
+/// The largest `value(i)` over `0..count`, or `floor` if none is larger. A NaN anywhere is returned, not hidden.
+pub fn max<F: Fn(usize) -> f64 + Sync>(count: usize, floor: f64, value: F) -> f64 {
+    let larger = |a: f64, b: f64| if a.is_nan() || b <= a { a } else { b };
+    reduce(count, floor, |range| range.map(&value).fold(floor, larger), larger)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sum_has_the_same_bits_on_any_number_of_threads() {
+        let value = |i: usize| (i as f64 * 0.7).sin() * 1e3;
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| sum(100_003, value)).to_bits()
+        };
+        assert_eq!(on(1), on(2));
+        assert_eq!(on(1), on(8));
+    }
+
+    #[test]
+    fn max_reports_nan() {
+        let value = |i: usize| if i == 5_000 { f64::NAN } else { i as f64 };
+        assert!(max(10_000, 0.0, value).is_nan());
+        assert_eq!(max(10_000, 0.0, |i| i as f64), 9_999.0);
+        assert_eq!(max(0, -1.0, |_| 0.0), -1.0);
+    }
+}

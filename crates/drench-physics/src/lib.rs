@@ -1,0 +1,1 @@
+//! Models of strands, their interaction and contact: knows no files, no pictures.

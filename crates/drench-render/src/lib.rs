@@ -1,0 +1,1 @@
+//! Pictures and movies from frames, on the CPU.

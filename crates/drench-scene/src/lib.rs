@@ -1,0 +1,1 @@
+//! Scene files: text in, validated values out.

@@ -1,0 +1,1 @@
+//! The world, its step, and the validation and benchmarks of both.

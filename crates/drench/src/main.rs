@@ -1,0 +1,2 @@
+//! The `drench` command.
+fn main() {}
