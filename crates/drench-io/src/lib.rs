@@ -23,5 +23,10 @@ pub use cache::FrameCache;
 pub use checkpoint::Checkpoint;
 pub use error::IoError;
 pub use frame::{Attribute, ChildStrands, Domain, Frame, RigidPose, SolidBody, StrandBody, Values};
-pub use run_folder::{RunFolder, RunRecord, RunStatus};
+pub use run_folder::{Claim, RunFolder, RunRecord, RunStatus};
 pub use stats::{Energy, FrameStats, Strain, Water};
+
+/// A number that stands for a text: equal texts have equal numbers, and different ones practically never.
+pub fn fingerprint(text: &str) -> u64 {
+    xxhash_rust::xxh3::xxh3_64(text.as_bytes())
+}

@@ -119,6 +119,52 @@ pub struct RunFolder {
     _lock: File,
 }
 
+/// A folder that a run may write to, before it does.
+///
+/// Claiming first and beginning later lets a long preparation fail without harm to a run that is to be replaced, and
+/// lets an unwritable folder fail before a long preparation.
+#[derive(Debug)]
+pub struct Claim {
+    path: PathBuf,
+    lock: Option<File>,
+    /// Whether the folder is new, so that giving up the claim removes it again.
+    new: bool,
+}
+
+impl Claim {
+    /// Claims a folder. An earlier run in it is an error, unless `replace`; so are other files in any case.
+    pub fn new(path: &Path, replace: bool) -> Result<Self> {
+        let new = !path.exists();
+        fs::create_dir_all(path).map_err(IoError::storage("create the folder", path))?;
+        let holds_run = path.join(RECORD).exists();
+        if holds_run && !replace {
+            return Err(IoError::Exists { path: path.to_owned() });
+        }
+        if !holds_run && holds_other_files(path)? {
+            return Err(IoError::Foreign { path: path.to_owned() });
+        }
+        Ok(Self { path: path.to_owned(), lock: Some(lock(path)?), new })
+    }
+
+    /// Removes what an earlier run left and begins a new one.
+    pub fn begin(mut self, record: RunRecord) -> Result<RunFolder> {
+        remove_run(&self.path)?;
+        record.write(&self.path)?;
+        let stats = StatsLog::open(&self.path.join(STATS))?;
+        let lock = self.lock.take().expect("a claim holds its lock until it begins");
+        Ok(RunFolder { path: self.path.clone(), record, cache: None, stats, _lock: lock })
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if self.new && self.lock.is_some() {
+            // A folder that was made for nothing; if it cannot be removed, it does no harm.
+            let _ = fs::remove_file(self.path.join(LOCK)).and_then(|()| fs::remove_dir(&self.path));
+        }
+    }
+}
+
 /// Where a run goes on.
 #[derive(Debug)]
 pub struct Rewind {
@@ -133,19 +179,7 @@ pub struct Rewind {
 impl RunFolder {
     /// Makes a run folder. An earlier run in it is an error, unless `replace`; other files are never touched.
     pub fn create(path: &Path, record: RunRecord, replace: bool) -> Result<Self> {
-        fs::create_dir_all(path).map_err(IoError::storage("create the folder", path))?;
-        let holds_run = path.join(RECORD).exists();
-        if holds_run && !replace {
-            return Err(IoError::Exists { path: path.to_owned() });
-        }
-        if !holds_run && holds_other_files(path)? {
-            return Err(IoError::Foreign { path: path.to_owned() });
-        }
-        let lock = lock(path)?;
-        remove_run(path)?;
-        record.write(path)?;
-        let stats = StatsLog::open(&path.join(STATS))?;
-        Ok(Self { path: path.to_owned(), record, cache: None, stats, _lock: lock })
+        Claim::new(path, replace)?.begin(record)
     }
 
     /// Takes up a run again; nothing if the folder holds none. Follow with [`RunFolder::rewind`].

@@ -169,3 +169,16 @@ fn a_folder_that_cannot_be_made_is_a_storage_error() {
     let error = RunFolder::create(&folder.path().join("file/run"), record(), false).unwrap_err();
     assert!(error.is_storage(), "{error}");
 }
+
+#[test]
+fn a_claim_that_is_given_up_leaves_everything_as_it_was() {
+    let folder = tempfile::tempdir().unwrap();
+    let new = folder.path().join("new");
+    drop(Claim::new(&new, false).unwrap());
+    assert!(!new.exists());
+    let old = folder.path().join("old");
+    interrupted_run(&old);
+    let before = contents(&old);
+    drop(Claim::new(&old, true).unwrap());
+    assert_eq!(contents(&old), before);
+}
