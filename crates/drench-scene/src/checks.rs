@@ -5,6 +5,7 @@ use crate::expression::Expression;
 use crate::form::Reader;
 use crate::spec::{Motion, Scene};
 use crate::tree::{Node, Place, Table};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Times at which motions are tried.
 const TRIALS: u32 = 2000;
@@ -22,30 +23,30 @@ pub(crate) fn check(scene: Option<&Scene>, root: &Node, reader: &mut Reader) {
 /// Parents must not go in a circle.
 fn parents(root: &Node, reader: &mut Reader) {
     let solids = root.as_table().and_then(|table| table.get("solid")).map_or(&[][..], Node::items);
-    let links: Vec<(&str, &str, Place)> = solids
-        .iter()
-        .filter_map(Node::as_table)
-        .filter_map(|solid| {
-            let parent = solid.get("parent")?;
-            Some((solid.name()?, parent.as_text()?, parent.place))
-        })
-        .collect();
-    let mut told: Vec<&str> = Vec::new();
-    for (name, ..) in &links {
-        let mut chain = vec![*name];
-        while let Some((_, parent, place)) = links.iter().find(|(child, ..)| Some(child) == chain.last()) {
+    let link = |solid: &'_ Node| {
+        let solid = solid.as_table()?;
+        let parent = solid.get("parent")?;
+        Some((solid.name()?.to_owned(), (parent.as_text()?.to_owned(), parent.place)))
+    };
+    let links: BTreeMap<String, (String, Place)> = solids.iter().filter_map(link).collect();
+    // Solids whose chain of parents is known; a circle is told when its first solid is met.
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for name in links.keys() {
+        let mut chain: Vec<&str> = Vec::new();
+        let mut at = name.as_str();
+        while let Some((parent, place)) = links.get(at).filter(|_| known.insert(at)) {
+            chain.push(at);
             if let Some(start) = chain.iter().position(|link| link == parent) {
-                let circle = &chain[start..];
-                if !circle.iter().any(|link| told.contains(link)) {
-                    told.extend(circle);
-                    let message = format!("parents go in a circle: {} -> {parent}", circle.join(" -> "));
-                    let help = "leave out one `parent`".into();
-                    let key = format!("solid.{}.parent", chain[chain.len() - 1]);
-                    reader.problems.push(Problem { place: Some(*place), key, message, help });
-                }
-                break;
+                let message = format!("parents go in a circle: {} -> {parent}", chain[start..].join(" -> "));
+                let key = format!("solid.{at}.parent");
+                reader.problems.push(Problem {
+                    place: Some(*place),
+                    key,
+                    message,
+                    help: "leave out one `parent`".into(),
+                });
             }
-            chain.push(parent);
+            at = parent;
         }
     }
 }

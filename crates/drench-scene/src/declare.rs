@@ -44,7 +44,7 @@ macro_rules! section {
                 let parts = Parts {
                     $( $field: $crate::form::of::<$type, _>($form).read($crate::declare::key!($field $($key)?), table, place, reader), )*
                 };
-                reader.reject_unknown(table, &<Self as $crate::form::Section>::describe());
+                reader.reject_unknown::<Self>(table);
                 let section = Self { $( $field: parts.$field?, )* };
                 $( $check(&section, table, place, reader)?; )?
                 Some(section)
@@ -53,6 +53,11 @@ macro_rules! section {
             fn write(&self, table: &mut $crate::tree::Table) {
                 use $crate::form::Field as _;
                 $( $crate::form::of::<$type, _>($form).write($crate::declare::key!($field $($key)?), &self.$field, table); )*
+            }
+
+            fn keys(table: &$crate::tree::Table, keys: &mut Vec<&'static str>) {
+                use $crate::form::Field as _;
+                $( $crate::form::of::<$type, _>($form).keys($crate::declare::key!($field $($key)?), table, keys); )*
             }
         }
     };
@@ -105,7 +110,7 @@ macro_rules! tagged {
             ) -> Option<Self> {
                 #[allow(unused_imports)]
                 use $crate::form::Field as _;
-                reader.reject_unknown(table, &<Self as $crate::form::Section>::describe());
+                reader.reject_unknown::<Self>(table);
                 const WORDS: &[&str] = &[$($word),*];
                 match reader.kind_of(table, place, WORDS)? {
                     $( $word => {
@@ -133,6 +138,20 @@ macro_rules! tagged {
                         } )*)?
                     } )*
                 }
+            }
+
+            fn keys(table: &$crate::tree::Table, keys: &mut Vec<&'static str>) {
+                #[allow(unused_imports)]
+                use $crate::form::Field as _;
+                const WORDS: &[&str] = &[$($word),*];
+                keys.push("kind");
+                let kind = table.get("kind").and_then($crate::tree::Node::as_text);
+                // With an unknown kind every variant's keys are let through: one error is enough.
+                let chosen = kind.filter(|kind| WORDS.contains(kind));
+                $( if chosen.is_none_or(|kind| kind == $word) {
+                    $($( $crate::form::of::<$type, _>($form)
+                        .keys($crate::declare::key!($field $($key)?), table, keys); )*)?
+                } )*
             }
         }
     };

@@ -5,7 +5,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 use std::fmt;
 
 /// No more than this many problems are kept: past that the first ones are what matters.
-const MOST: usize = 100;
+pub(crate) const MOST: usize = 100;
 
 /// Everything that is wrong with a scene. Displays as plain text; [`Diagnostics::render`] colours it for a terminal.
 #[derive(Clone, Debug, thiserror::Error)]
@@ -105,9 +105,11 @@ impl Diagnostics {
             };
             let mut group = Group::with_title(Level::ERROR.primary_title(title));
             if let Some((source, place)) = self.source(problem.place) {
-                let annotation = AnnotationKind::Primary.span(first_line(&source.text, place));
-                let snippet = Snippet::source(source.text.as_str()).path(source.name.as_str()).annotation(annotation);
-                group = group.element(snippet);
+                let (_, number, _) = self.locate(problem.place);
+                let (line, span) = line_around(&source.text, place);
+                let annotation = AnnotationKind::Primary.span(span);
+                let snippet = Snippet::source(line).line_start(number).path(source.name.as_str());
+                group = group.element(snippet.annotation(annotation));
             }
             if !problem.help.is_empty() {
                 group = group.element(Level::HELP.message(problem.help.as_str()));
@@ -128,12 +130,13 @@ impl fmt::Display for Diagnostics {
     }
 }
 
-/// A place that goes over several lines is pointed at by its first; the ends lie between characters.
-fn first_line(text: &str, place: Place) -> std::ops::Range<usize> {
+/// The line on which a place begins, and the part of that line which it covers.
+fn line_around(text: &str, place: Place) -> (&str, std::ops::Range<usize>) {
     let floor = |at: u32| text.floor_char_boundary((at as usize).min(text.len()));
     let (start, end) = (floor(place.start), floor(place.end));
-    let end = text[start..end].find(['\n', '\r']).map_or(end, |length| start + length);
-    start..end.max(start)
+    let line_start = text[..start].rfind('\n').map_or(0, |newline| newline + 1);
+    let line_end = text[start..].find(['\n', '\r']).map_or(text.len(), |length| start + length);
+    (&text[line_start..line_end], start - line_start..end.clamp(start, line_end) - line_start)
 }
 
 /// The candidate that was probably meant.

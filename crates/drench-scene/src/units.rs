@@ -62,7 +62,10 @@ fn wording(exponents: Exponents) -> String {
         Some(measure) => measure.with_article(),
         None => {
             let powers = ["m", "kg", "s", "rad"].iter().zip(exponents).filter(|(_, power)| *power != 0);
-            powers.map(|(unit, power)| format!("{unit}^{power}")).collect::<Vec<_>>().join(" ")
+            powers
+                .map(|(unit, power)| if power == 1 { unit.to_string() } else { format!("{unit}^{power}") })
+                .collect::<Vec<_>>()
+                .join(" ")
         }
     }
 }

@@ -100,6 +100,11 @@ pub(crate) trait Field {
     fn read(&self, key: &'static str, table: &Table, place: Place, reader: &mut Reader) -> Option<Self::Value>;
     fn write(&self, key: &'static str, value: &Self::Value, table: &mut Table);
     fn describe(&self, key: &'static str, doc: &'static str) -> FieldDescription;
+
+    /// Keys that this field reads in `table`.
+    fn keys(&self, key: &'static str, _table: &Table, keys: &mut Vec<&'static str>) {
+        keys.push(key);
+    }
 }
 
 /// The field itself: lets the declared type of its value decide the types within the form.
@@ -112,6 +117,9 @@ pub(crate) trait Section: Sized {
     fn describe() -> Description;
     fn read(table: &Table, place: Place, reader: &mut Reader) -> Option<Self>;
     fn write(&self, table: &mut Table);
+
+    /// Keys that the section knows in `table`; those of a tagged one depend on the `kind` that is written.
+    fn keys(table: &Table, keys: &mut Vec<&'static str>);
 }
 
 pub(crate) struct Description {
@@ -170,7 +178,7 @@ impl<F: Form> Field for Required<F> {
             Some(node) => reader.within(key, |reader| self.0.read(node, reader)),
             None => {
                 let what = expectation(&self.0.kind());
-                reader.error(place, format!("the key `{key}` is missing"), format!("add `{key}` = {what}"));
+                reader.error(place, format!("the key `{key}` is missing"), format!("add {key} = {what}"));
                 None
             }
         }
@@ -255,46 +263,21 @@ pub(crate) fn to_json(data: &Data) -> Option<Json> {
     })
 }
 
-impl FieldDescription {
-    /// Keys that this field reads in `table`.
-    fn keys<'a>(&'a self, table: &Table, out: &mut Vec<&'a str>) {
-        match (&self.presence, &self.kind) {
-            (Presence::Flattened, Kind::Table(description)) => description.keys(table, out),
-            _ => out.push(self.key),
-        }
-    }
-}
-
 impl Description {
-    /// Keys that this section knows; those of a tagged one depend on the `kind` that is written.
-    fn keys<'a>(&'a self, table: &Table, out: &mut Vec<&'a str>) {
-        match &self.body {
-            Body::Fields(fields) => fields.iter().for_each(|field| field.keys(table, out)),
-            Body::Variants(variants) => {
-                out.push("kind");
-                let kind = table.get("kind").and_then(Node::as_text);
-                let fits = |variant: &&VariantDescription| kind.is_none_or(|kind| kind == variant.word);
-                let chosen: Vec<_> = variants.iter().filter(fits).collect();
-                // With an unknown kind every variant's keys are let through: one error is enough.
-                let chosen = if chosen.is_empty() { variants.iter().collect() } else { chosen };
-                chosen.iter().for_each(|variant| variant.fields.iter().for_each(|field| field.keys(table, out)));
-            }
-        }
-    }
-
-    /// Where below this section a key would belong: "strand.model" for `model` in a groom.
-    fn home_of(&self, key: &str) -> Option<String> {
+    /// Where below this section a key could belong: "strand.model" for `model` in a groom.
+    fn homes_of(&self, key: &str, path: &str, homes: &mut Vec<String>) {
         let fields: Vec<&FieldDescription> = match &self.body {
             Body::Fields(fields) => fields.iter().collect(),
             Body::Variants(variants) => variants.iter().flat_map(|variant| &variant.fields).collect(),
         };
-        if fields.iter().any(|field| field.key == key) {
-            return Some(key.into());
+        for field in fields {
+            if field.key == key {
+                homes.push(format!("{path}{key}"));
+            }
+            if let Kind::Table(inner) = &field.kind {
+                inner.homes_of(key, &format!("{path}{}.", field.key), homes);
+            }
         }
-        fields.iter().find_map(|field| match &field.kind {
-            Kind::Table(inner) => inner.home_of(key).map(|home| format!("{}.{home}", field.key)),
-            _ => None,
-        })
     }
 }
 
@@ -366,16 +349,23 @@ impl Reader {
     }
 
     /// Reports keys that the section does not know.
-    pub fn reject_unknown(&mut self, table: &Table, description: &Description) {
+    pub fn reject_unknown<T: Section>(&mut self, table: &Table) {
         let mut known = Vec::new();
-        description.keys(table, &mut known);
-        for entry in table.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())) {
-            let help = match crate::diagnostics::nearest(&entry.key, known.iter().copied()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => match description.home_of(&entry.key) {
-                    Some(home) if home != entry.key => format!("it belongs further in: `{home}`"),
-                    _ => crate::diagnostics::suggestion(&entry.key, known.iter().copied()),
-                },
+        T::keys(table, &mut known);
+        let mut unknown = table.entries.iter().filter(|entry| !known.contains(&entry.key.as_str())).peekable();
+        if unknown.peek().is_none() {
+            return;
+        }
+        let description = T::describe();
+        // A table with more unknown keys than a report holds is not a slip of the finger.
+        for entry in unknown.take(crate::diagnostics::MOST) {
+            let mut homes = Vec::new();
+            description.homes_of(&entry.key, "", &mut homes);
+            let near = crate::diagnostics::nearest(&entry.key, known.iter().copied());
+            let help = match (near, &homes[..]) {
+                (Some(near), _) => format!("did you mean `{near}`?"),
+                (None, [home]) if home.contains('.') => format!("it belongs further in: `{home}`"),
+                _ => crate::diagnostics::suggestion(&entry.key, known.iter().copied()),
             };
             self.error(entry.place, format!("unknown key `{}`", crate::tree::shorten(&entry.key)), help);
         }
@@ -398,7 +388,9 @@ impl Reader {
             if candidates().any(|name| name.name == reference.name) {
                 continue;
             }
-            let names: Vec<&str> = candidates().map(|name| name.name.as_str()).collect();
+            let mut names: Vec<&str> = candidates().map(|name| name.name.as_str()).collect();
+            names.sort_unstable();
+            names.dedup();
             let help = match names.is_empty() {
                 true => format!("add [[{0}]] with name = \"{1}\"", reference.kind, reference.name),
                 false => crate::diagnostics::suggestion(&reference.name, names),

@@ -98,8 +98,7 @@ impl<T: Section> Field for Flattened<T> {
     fn read(&self, _: &'static str, around: &Table, place: Place, reader: &mut Reader) -> Option<T> {
         // Only its own keys are handed on: the rest are the outer section's to judge.
         let mut known = Vec::new();
-        let description = T::describe();
-        description.keys(around, &mut known);
+        T::keys(around, &mut known);
         let own = around.entries.iter().filter(|entry| known.contains(&entry.key.as_str())).cloned().collect();
         T::read(&Table { entries: own, inline: around.inline }, place, reader)
     }
@@ -110,6 +109,10 @@ impl<T: Section> Field for Flattened<T> {
 
     fn describe(&self, key: &'static str, doc: &'static str) -> FieldDescription {
         FieldDescription { key, doc, kind: Kind::Table(T::describe()), presence: Presence::Flattened }
+    }
+
+    fn keys(&self, _: &'static str, table: &Table, keys: &mut Vec<&'static str>) {
+        T::keys(table, keys);
     }
 }
 

@@ -15,6 +15,10 @@ section! {
         /// Multiplier of the physical drag.
         pub drag: f64 = quantity(RATIO).at_least(0.0).at_most(1e3).or(1.0),
     }
+    example r#"
+[air]
+drag = 2
+"#
 }
 
 tagged! {
@@ -44,6 +48,13 @@ tagged! {
             size: f64 = quantity(LENGTH).above(0.0).at_most(1e6).or(0.3),
         },
     }
+    example r#"
+[[wind]]
+kind = "gusts"
+velocity = "2 0 0 m/s"
+strength = 0.8
+period = "1.2 s"
+"#
 }
 
 defaults!(Air);

@@ -21,6 +21,12 @@ section! {
         pub because: String = text().or(""),
     }
     check check_expectation
+    example r#"
+[[expect]]
+that = "strain.max"
+at_most = 0.01
+because = "hair does not stretch"
+"#
 }
 
 /// Figures of a frame; those that end with a dot hold further names of the scene's own.

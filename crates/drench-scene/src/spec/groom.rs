@@ -68,6 +68,20 @@ section! {
         pub shade: Shade = table().or(Shade::default()),
     }
     check check_groom
+    example r#"
+[[groom]]
+name = "fur"
+on = "head"
+faces = "scalp"
+spacing = "2 mm"
+length = "3 cm"
+length_map = "smoothstep(0, 0.1, y)"
+comb = [0, -1, -1]
+lay = 0.6
+
+[groom.strand]
+model = "pbd"
+"#
 }
 
 /// Where the roots of a groom are.
@@ -94,7 +108,10 @@ impl Groom {
 
 fn check_groom(groom: &Groom, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
     const WAYS: [&str; 3] = ["spacing", "strands", "at"];
-    let given: Vec<_> = WAYS.iter().filter_map(|key| table.entry(key)).collect();
+    let mut given: Vec<_> = WAYS.iter().filter_map(|key| table.entry(key)).collect();
+    if given.len() > 1 {
+        given.retain(|entry| entry.key != "at" || !groom.at.is_empty());
+    }
     match given[..] {
         [] => {
             let help = "add spacing = \"3 mm\", strands = 10000 or at = [[0, 1, 0]]";
@@ -136,6 +153,15 @@ section! {
         /// Value where the source gives 1.
         pub high: f64 = quantity(RATIO).at_least(-1e6).at_most(1e6).or(1.0),
     }
+    example r#"
+[[groom]]
+name = "fur"
+on = "head"
+strands = 5000
+length = "3 cm"
+density = { kind = "colour", channel = 1, low = 0.2 }
+length_map = "1 - 0.5 * abs(nx)"
+"#
 }
 
 tagged! {

@@ -31,6 +31,17 @@ tagged! {
             radius: f64 = quantity(LENGTH).at_least(0.0).at_most(1e3).or(0.05),
         },
     }
+    example r#"
+[[light]]
+kind = "sun"
+direction = [-1, -2, -1]
+angle = "5 deg"
+
+[[light]]
+kind = "lamp"
+position = [1, 2, 1]
+power = "60 W"
+"#
 }
 
 /// Key, fill and rim, for scenes that bring no light: suns, since those fit a scene of any size.
@@ -74,6 +85,10 @@ section! {
         /// Coulomb friction of strands on it.
         pub friction: f64 = quantity(RATIO).at_least(0.0).at_most(100.0).or(0.5),
     }
+    example r##"
+[ground]
+colour = "#80876a"
+"##
 }
 
 defaults!(Sky, Ground);

@@ -26,6 +26,12 @@ section! {
         /// A picture of every n-th frame.
         pub every: u32 = count(1u32, 1_000_000).or(1u32),
     }
+    example r#"
+[render]
+width = 1920
+height = 1080
+exposure = 0.5
+"#
 }
 
 words! {
@@ -46,6 +52,11 @@ section! {
         /// Its settings.
         pub render: Render = flattened(),
     }
+    example r#"
+[[look]]
+name = "beauty"
+quality = "beauty"
+"#
 }
 
 section! {
@@ -71,6 +82,14 @@ section! {
         pub focus: Option<f64> = quantity(LENGTH).above(0.0).at_most(1e6).optional_as("that of the target"),
     }
     check check_camera
+    example r#"
+[[camera]]
+name = "main"
+position = [0.5, 0.4, 1]
+target = "0 20 0 cm"
+field_of_view = "30 deg"
+follow = "head"
+"#
 }
 
 fn check_camera(camera: &Camera, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {

@@ -23,6 +23,12 @@ section! {
         /// Frames between checkpoints.
         pub checkpoint_every: u32 = count(1u32, 1_000_000).or(10u32),
     }
+    example r#"
+[simulation]
+frames = 120
+fps = "30 fps"
+settle = "0.5 s"
+"#
 }
 
 defaults!(Simulation);

@@ -45,6 +45,13 @@ section! {
         pub roughness: f64 = quantity(RATIO).fraction().or(0.6),
     }
     check check_solid
+    example r##"
+[[solid]]
+name = "ball"
+shape = { kind = "sphere", radius = "10 cm" }
+position = "0 50 0 cm"
+colour = "#c08040"
+"##
 }
 
 fn check_solid(solid: &Solid, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
@@ -157,6 +164,30 @@ tagged! {
             rotation: [Expression; 3] = expressions(&TIME_VARIABLES).or(zeros()),
         },
     }
+    example r#"
+[[solid]]
+name = "nodding"
+shape = { kind = "head" }
+
+[solid.motion]
+kind = "keyframes"
+repeat = true
+
+[[solid.motion.keyframe]]
+time = 0
+
+[[solid.motion.keyframe]]
+time = "0.5 s"
+rotation = "20 0 0 deg"
+
+[[solid.motion.keyframe]]
+time = "1 s"
+
+[[solid]]
+name = "swinging"
+shape = { kind = "torus", radius = "10 cm", thickness = "2 cm" }
+motion = { kind = "expressions", position = ["0.1 * sin(tau * t)", 0, 0], rotation = [0, "20 deg * noise(2 * t)", 0] }
+"#
 }
 
 fn zeros() -> [Expression; 3] {

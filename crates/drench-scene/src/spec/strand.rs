@@ -57,6 +57,15 @@ section! {
         pub mass: MassLaw = word().or(MassLaw::Even),
     }
     check check_pbd
+    example r#"
+[[groom]]
+name = "rope"
+on = "head"
+at = [[0, 1, 0]]
+length = "1 m"
+strand = { model = "pbd" }
+pbd = { iterations = { kind = "adaptive", stretch = "1 %" }, relaxation = 1.6 }
+"#
 }
 
 fn check_pbd(pbd: &Pbd, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
@@ -124,6 +133,11 @@ section! {
         /// How the grid is kept in memory; the result is the same.
         pub storage: Storage = word().or(Storage::Automatic),
     }
+    example r#"
+[interaction]
+cell = "1 cm"
+friction = 0.1
+"#
 }
 
 words! {
