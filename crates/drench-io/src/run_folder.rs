@@ -303,9 +303,10 @@ fn holds_other_files(path: &Path) -> Result<bool> {
     }))
 }
 
-/// Removes what a run consists of and nothing else. The record goes first: a folder without it is no run.
+/// Removes what a run consists of and nothing else. The record stays until the new one replaces it: whoever is killed
+/// here leaves a folder that is still recognised as a run.
 fn remove_run(path: &Path) -> Result<()> {
-    let mut files = vec![path.join(RECORD), path.join(STATS), path.join("model.drench")];
+    let mut files = vec![path.join(STATS), path.join("model.drench")];
     let entries = fs::read_dir(path).map_err(IoError::storage("list", path))?;
     files.extend(entries.flatten().filter(|e| e.file_name().to_string_lossy().starts_with("movie.")).map(|e| e.path()));
     for file in files.iter().filter(|file| file.is_file()) {
