@@ -1,7 +1,10 @@
 //! Meshes, distance fields, sampling on surfaces, grooms: knows no physics.
 
+pub mod clean;
 pub mod error;
 pub mod mesh;
+pub mod primitives;
+pub mod topology;
 
 pub use error::GeometryError;
 pub use mesh::{SurfacePoint, TriMesh};
