@@ -3,6 +3,8 @@
 pub mod bunny;
 pub mod clean;
 pub mod error;
+pub mod head;
+mod isosurface;
 pub mod mesh;
 pub mod primitives;
 pub mod subdivide;
