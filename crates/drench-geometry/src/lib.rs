@@ -3,6 +3,8 @@
 pub mod clean;
 pub mod error;
 pub mod mesh;
+mod morton;
+pub mod poisson;
 pub mod primitives;
 pub mod topology;
 
