@@ -1,5 +1,6 @@
 //! Meshes, distance fields, sampling on surfaces, grooms: knows no physics.
 
+pub mod bvh;
 pub mod clean;
 pub mod error;
 pub mod mesh;
@@ -7,6 +8,7 @@ mod morton;
 pub mod poisson;
 pub mod primitives;
 pub mod topology;
+pub mod winding;
 
 pub use error::GeometryError;
 pub use mesh::{SurfacePoint, TriMesh};

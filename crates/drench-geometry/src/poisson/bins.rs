@@ -1,8 +1,8 @@
 //! Sub-triangles drawn with a probability proportional to their area [Henne2013, 2.1.1; Cline2009].
 //!
 //! Bin `i` holds areas from `2^-(i+1)` to `2^-i` of the largest. A bin is drawn by count x bound, and a member is kept
-//! with probability area / bound, else the whole draw is repeated: exact, and no sum of areas exists that could drift
-//! [Henne2013, 2.1.3]. The weights are whole numbers.
+//! with probability area / bound, else the whole draw is repeated: exact, and no sum of areas is kept that could drift
+//! [Henne2013, 2.1.3].
 
 use super::block::SubTriangle;
 
@@ -14,8 +14,6 @@ pub(super) struct Bins {
     bins: Vec<Vec<(SubTriangle, f32)>>,
     /// Bit `i` is set where bin `i` has members.
     filled: u64,
-    /// Sum over the bins of count x 2^(63 - i).
-    weight: u128,
     /// Area that bin 0 ends at [m²].
     largest: f64,
 }
@@ -25,7 +23,7 @@ impl Bins {
     pub fn reset(&mut self, largest: f64) {
         self.bins.resize_with(BINS, Vec::new);
         self.bins.iter_mut().for_each(Vec::clear);
-        (self.filled, self.weight, self.largest) = (0, 0, largest);
+        (self.filled, self.largest) = (0, largest);
     }
 
     /// Adds a sub-triangle of this `area` [m²].
@@ -36,10 +34,9 @@ impl Bins {
         let exponent = 1022 - ((relative.to_bits() >> 52) & 0x7ff) as i64;
         let bin = exponent.clamp(0, BINS as i64 - 1) as usize;
         // Members of the last bin may be smaller than it says; beyond 2^-63 of the largest area they all count alike.
-        let keep = (relative * 2f64.powi(bin as i32)).clamp(0.5, 1.0);
+        let keep = (relative / bound(bin)).clamp(0.5, 1.0);
         self.bins[bin].push((item, keep as f32));
         self.filled |= 1 << bin;
-        self.weight += 1u128 << (BINS - 1 - bin);
     }
 
     /// Draws and removes a sub-triangle; `uniform` gives random numbers in [0, 1).
@@ -49,17 +46,15 @@ impl Bins {
             return None;
         }
         loop {
-            let mut rest = (uniform() * self.weight as f64) as u128;
-            let mut candidates = self.filled;
-            let mut bin = candidates.trailing_zeros() as usize;
-            loop {
-                let share = (self.bins[bin].len() as u128) << (BINS - 1 - bin);
-                candidates &= candidates - 1;
-                if rest < share || candidates == 0 {
+            let weight = |bin: usize| self.bins[bin].len() as f64 * bound(bin);
+            let mut rest = uniform() * bits(self.filled).map(weight).sum::<f64>();
+            let mut bin = 0;
+            for candidate in bits(self.filled) {
+                bin = candidate;
+                rest -= weight(bin);
+                if rest < 0.0 {
                     break;
                 }
-                rest -= share;
-                bin = candidates.trailing_zeros() as usize;
             }
             let members = &mut self.bins[bin];
             let choice = uniform() * members.len() as f64;
@@ -70,11 +65,26 @@ impl Bins {
                 if members.is_empty() {
                     self.filled &= !(1 << bin);
                 }
-                self.weight -= 1u128 << (BINS - 1 - bin);
                 return Some(item);
             }
         }
     }
+}
+
+/// Largest relative area in a bin, 2^-bin: put together from the exponent's bits.
+#[inline]
+fn bound(bin: usize) -> f64 {
+    f64::from_bits((1023 - bin as u64) << 52)
+}
+
+/// Positions of the set bits.
+#[inline]
+fn bits(mut set: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = (set != 0).then(|| set.trailing_zeros() as usize);
+        set &= set.wrapping_sub(1);
+        bit
+    })
 }
 
 #[cfg(test)]
@@ -123,6 +133,6 @@ mod tests {
             assert!(!std::mem::replace(&mut seen[item.patch as usize], true));
         }
         assert!(seen.iter().all(|&s| s));
-        assert_eq!(bins.weight, 0);
+        assert_eq!(bins.filled, 0);
     }
 }

@@ -16,13 +16,11 @@ pub(super) struct Patch {
     /// Density at the corners, 0 to 1.
     pub density: [f64; 3],
     pub triangle: u32,
+    /// Area [m²].
+    pub area: f64,
 }
 
 impl Patch {
-    fn area(&self) -> f64 {
-        0.5 * self.edges[0].cross(self.edges[1]).length()
-    }
-
     #[inline]
     fn at(&self, x: f64, y: f64) -> DVec3 {
         self.corner + self.edges[0] * x + self.edges[1] * y
@@ -89,6 +87,8 @@ pub(super) struct Scratch {
     pub patches: Vec<Patch>,
     /// Samples of this block, after those of its neighbours.
     samples: Vec<Sample>,
+    /// Their positions in the grid and squared radii, in distances, for the coverage test.
+    discs: Vec<[f32; 4]>,
     /// The next sample in the same cell.
     next: Vec<u32>,
     /// First sample in each cell of a dense grid around the block.
@@ -121,11 +121,11 @@ impl Scratch {
         }
         let foreign = self.samples.len();
 
-        let largest = self.patches.iter().map(Patch::area).fold(0.0, f64::max);
+        let largest = self.patches.iter().map(|patch| patch.area).fold(0.0, f64::max);
         let mut bins = std::mem::take(&mut self.bins);
         bins.reset(largest);
         for (index, patch) in self.patches.iter().enumerate() {
-            bins.push(SubTriangle { patch: index as u32, scale: 1.0, offset: [0.0; 2] }, patch.area());
+            bins.push(SubTriangle { patch: index as u32, scale: 1.0, offset: [0.0; 2] }, patch.area);
         }
         let mut counter = 0;
         let mut uniform = || {
@@ -142,20 +142,16 @@ impl Scratch {
     fn throw_dart(&mut self, rules: &Rules, item: SubTriangle, bins: &mut Bins, uniform: &mut impl FnMut() -> f64) {
         let patch = self.patches[item.patch as usize];
         let (s, [ox, oy]) = (f64::from(item.scale), item.offset.map(f64::from));
-        // Corners 0, 1, 2, and the middles of the edges 01, 12, 20.
-        let coordinates = [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (0.5, 0.0), (0.5, 0.5), (0.0, 0.5)];
         let densest = if rules.even {
             1.0
         } else {
-            let density = |i: usize| patch.density_at(ox + s * coordinates[i].0, oy + s * coordinates[i].1);
-            density(0).max(density(1)).max(density(2))
+            patch.density_at(ox, oy).max(patch.density_at(ox + s, oy)).max(patch.density_at(ox, oy + s))
         };
         if densest < rules.floor {
             return; // hairless
         }
         let (e1, e2) = (patch.edges[0] * s, patch.edges[1] * s);
-        let p0 = patch.at(ox, oy);
-        let points = [p0, p0 + e1, p0 + e2, p0 + e1 * 0.5, p0 + (e1 + e2) * 0.5, p0 + e2 * 0.5];
+        let points = self.outline(patch.at(ox, oy), e1, e2);
 
         // Uniform on the triangle. The source prints v = a sqrt(b), which is not [Henne2013, 2.1.1].
         let root = uniform().sqrt();
@@ -165,13 +161,20 @@ impl Scratch {
         let density = if rules.even { 1.0 } else { patch.density_at(x, y) };
         let dart_radius2 = rules.radius2(density);
         // The smallest radius in the sub-triangle: a sample that covers its corners with this covers all of it.
-        let least_radius2 = rules.radius2(densest);
+        let least_radius2 = (rules.radius2(densest) * self.per_metre * self.per_metre) as f32;
+        let size2 = e1.length_squared().max(e2.length_squared()).max((e1 - e2).length_squared());
+        // No sample farther from the dart than this covers a part of the sub-triangle.
+        let relevant2 = (dart_radius2.sqrt() + size2.sqrt()).powi(2);
 
         let mut free = density >= rules.floor;
         let mut covered = 0;
-        self.near(dart, dart_radius2, |sample| {
-            free &= sample.position.distance_squared(dart) >= dart_radius2.min(sample.radius2);
-            covered |= covered_parts(&points, sample.position, least_radius2.min(sample.radius2));
+        self.near(dart, dart_radius2, |index| {
+            let sample = &self.samples[index];
+            let distance2 = sample.position.distance_squared(dart);
+            free &= distance2 >= dart_radius2.min(sample.radius2);
+            if distance2 < relevant2 {
+                covered |= covered_parts(&points, &self.discs[index], least_radius2);
+            }
             covered & WHOLE == 0
         });
         if covered & WHOLE != 0 {
@@ -179,18 +182,17 @@ impl Scratch {
         }
         if free {
             let uv = patch.uv + patch.uv_edges[0] * x + patch.uv_edges[1] * y;
-            covered |= covered_parts(&points, dart, least_radius2.min(dart_radius2));
             self.insert(Sample { position: dart, radius2: dart_radius2, triangle: patch.triangle, uv });
+            covered |= covered_parts(&points, &self.discs[self.discs.len() - 1], least_radius2);
             if covered & WHOLE != 0 {
                 return;
             }
         }
-        let half = 0.5 * item.scale;
-        let area = patch.area() * f64::from(half * half);
-        let shortest = e1.length_squared().max(e2.length_squared());
-        if shortest < SMALLEST * SMALLEST * rules.distance * rules.distance {
+        if size2 < SMALLEST * SMALLEST * rules.distance * rules.distance {
             return;
         }
+        let half = 0.5 * item.scale;
+        let area = patch.area * f64::from(half * half);
         let [x, y] = item.offset;
         let parts = [(half, [x, y]), (half, [x + half, y]), (half, [x, y + half]), (-half, [x + half, y + half])];
         for (i, (scale, offset)) in parts.into_iter().enumerate() {
@@ -200,6 +202,17 @@ impl Scratch {
         }
     }
 
+    /// Corners 0, 1, 2 of a sub-triangle and the middles of its edges 01, 12, 20, in the grid and in distances.
+    ///
+    /// Coverage may be tested in `f32`: its rounding opens gaps far narrower than [`SMALLEST`].
+    #[inline]
+    fn outline(&self, corner: DVec3, e1: DVec3, e2: DVec3) -> Outline {
+        let p = ((corner - self.origin) * self.per_metre).as_vec3();
+        let (e1, e2) = ((e1 * self.per_metre).as_vec3(), (e2 * self.per_metre).as_vec3());
+        let axis = |p: f32, a: f32, b: f32| [p, p + a, p + b, p + 0.5 * a, p + 0.5 * (a + b), p + 0.5 * b, p, p];
+        [axis(p.x, e1.x, e2.x), axis(p.y, e1.y, e2.y), axis(p.z, e1.z, e2.z)]
+    }
+
     fn start_grid(&mut self, origin: DVec3, size: f64, cell: f64) {
         self.origin = origin;
         self.per_metre = 1.0 / cell;
@@ -207,11 +220,15 @@ impl Scratch {
         self.heads.clear();
         self.heads.resize(self.side.pow(3), NONE);
         self.samples.clear();
+        self.discs.clear();
         self.next.clear();
     }
 
     fn insert(&mut self, sample: Sample) {
-        let cell = ((sample.position - self.origin) * self.per_metre).as_usizevec3();
+        let local = (sample.position - self.origin) * self.per_metre;
+        let radius2 = sample.radius2 * self.per_metre * self.per_metre;
+        self.discs.push([local.x as f32, local.y as f32, local.z as f32, radius2 as f32]);
+        let cell = local.as_usizevec3();
         let head = &mut self.heads[(cell.z * self.side + cell.y) * self.side + cell.x];
         self.next.push(*head);
         *head = self.samples.len() as u32;
@@ -220,7 +237,7 @@ impl Scratch {
 
     /// Visits at least the samples whose distance from `p` is below the radius, until `visit` returns false.
     #[inline]
-    fn near(&self, p: DVec3, radius2: f64, mut visit: impl FnMut(&Sample) -> bool) {
+    fn near(&self, p: DVec3, radius2: f64, mut visit: impl FnMut(usize) -> bool) {
         let local = (p - self.origin) * self.per_metre;
         let reach = radius2.sqrt() * self.per_metre;
         let low = (local - reach).max(DVec3::ZERO).as_usizevec3();
@@ -231,7 +248,7 @@ impl Scratch {
                 for &head in &self.heads[row + low.x..=row + high.x] {
                     let mut index = head;
                     while index != NONE {
-                        if !visit(&self.samples[index as usize]) {
+                        if !visit(index as usize) {
                             return;
                         }
                         index = self.next[index as usize];
@@ -242,18 +259,24 @@ impl Scratch {
     }
 }
 
+/// Six points by coordinate, padded to the width of a vector register.
+type Outline = [[f32; 8]; 3];
+
 const WHOLE: u32 = 16;
 
 /// Which of the four parts lie inside the disc (bits 0 to 3), and whether all of the sub-triangle does (bit 4).
 #[inline]
-fn covered_parts(points: &[DVec3; 6], centre: DVec3, radius2: f64) -> u32 {
-    let inside = points.map(|p| p.distance_squared(centre) < radius2);
-    let parts = [
-        inside[0] & inside[3] & inside[5],
-        inside[3] & inside[1] & inside[4],
-        inside[5] & inside[4] & inside[2],
-        inside[3] & inside[4] & inside[5],
-        inside[0] & inside[1] & inside[2],
-    ];
-    parts.iter().enumerate().map(|(i, &part)| u32::from(part) << i).sum()
+fn covered_parts([x, y, z]: &Outline, disc: &[f32; 4], radius2: f32) -> u32 {
+    let radius2 = radius2.min(disc[3]);
+    let mut inside = 0u32;
+    for i in 0..8 {
+        let (dx, dy, dz) = (x[i] - disc[0], y[i] - disc[1], z[i] - disc[2]);
+        inside |= u32::from(dx * dx + dy * dy + dz * dz < radius2) << i;
+    }
+    // Points of the four parts and of the whole.
+    [0b10_1001, 0b01_1010, 0b11_0100, 0b11_1000, 0b00_0111]
+        .iter()
+        .enumerate()
+        .map(|(i, &part)| u32::from(inside & part == part) << i)
+        .sum()
 }

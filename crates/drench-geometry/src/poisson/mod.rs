@@ -63,11 +63,7 @@ pub fn spacing_for_count(area: f64, count: u64) -> f64 {
 }
 
 /// Area of the chosen faces, weighted by density [m²].
-pub fn weighted_area(
-    mesh: &TriMesh,
-    faces: Option<&[u32]>,
-    density: Option<&[f64]>,
-) -> Result<f64, GeometryError> {
+pub fn weighted_area(mesh: &TriMesh, faces: Option<&[u32]>, density: Option<&[f64]>) -> Result<f64, GeometryError> {
     let faces = checked_faces(mesh, faces, density)?;
     Ok(ordered::sum(faces.len(), |i| weighted_face_area(mesh, faces[i], density)))
 }
@@ -117,11 +113,7 @@ pub fn sample(mesh: &TriMesh, settings: &PoissonSettings) -> Result<Vec<SurfaceP
 }
 
 /// The faces to sample, sorted, once each and with area; everything that they refer to exists and is finite.
-fn checked_faces(
-    mesh: &TriMesh,
-    faces: Option<&[u32]>,
-    density: Option<&[f64]>,
-) -> Result<Vec<u32>, GeometryError> {
+fn checked_faces(mesh: &TriMesh, faces: Option<&[u32]>, density: Option<&[f64]>) -> Result<Vec<u32>, GeometryError> {
     let (triangles, vertices) = (mesh.triangles.len(), mesh.positions.len());
     if let Some(values) = density {
         if values.len() != vertices {
@@ -234,7 +226,8 @@ fn cut(
             let centre = (p + q + r) / 3.0;
             let extent2 = [p, q, r].iter().map(|x| x.distance_squared(centre)).fold(0.0, f64::max);
             let edges = [p.distance_squared(q), q.distance_squared(r), r.distance_squared(p)];
-            let longest = if edges[0] >= edges[1] && edges[0] >= edges[2] { 0 } else { 1 + usize::from(edges[2] > edges[1]) };
+            let longest =
+                if edges[0] >= edges[1] && edges[0] >= edges[2] { 0 } else { 1 + usize::from(edges[2] > edges[1]) };
             let too_large = extent2 > (EXTENT * rules.block).powi(2);
             // A sliver: three times as long as wide; quartering it would make pieces by the square of its length.
             let sliver = (q - p).cross(r - p).length() < edges[longest] / 3.0;
@@ -299,9 +292,11 @@ fn patch(mesh: &TriMesh, density: Option<&[f64]>, piece: &Piece) -> Patch {
         [uv, uv1, uv2].map(|uv| a + (b - a) * uv.x + (c - a) * uv.y)
     });
     let corner = at(uv);
+    let edges = [at(uv1) - corner, at(uv2) - corner];
     Patch {
         corner,
-        edges: [at(uv1) - corner, at(uv2) - corner],
+        edges,
+        area: 0.5 * edges[0].cross(edges[1]).length(),
         uv,
         uv_edges: [uv1 - uv, uv2 - uv],
         density,

@@ -115,7 +115,15 @@ fn first_dart_is_uniform_on_its_triangle() {
     for seed in 0..4_000 {
         let samples = sample(&mesh, &PoissonSettings { seed, ..settings(9.0) }).unwrap();
         let [s] = samples[..] else { panic!("one sample") };
-        let part = if s.u + s.v < 0.5 { 0 } else if s.u > 0.5 { 1 } else if s.v > 0.5 { 2 } else { 3 };
+        let part = if s.u + s.v < 0.5 {
+            0
+        } else if s.u > 0.5 {
+            1
+        } else if s.v > 0.5 {
+            2
+        } else {
+            3
+        };
         counts[part] += 1.0;
     }
     let chi: f64 = counts.iter().map(|c| (c - 1_000.0f64).powi(2) / 1_000.0).sum();
