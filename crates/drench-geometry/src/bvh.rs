@@ -128,8 +128,25 @@ impl Bvh {
 
     /// The closest point of the mesh to `p`, if it is nearer than `bound` [m].
     pub fn closest_within(&self, p: DVec3, bound: f64) -> Option<ClosestPoint> {
+        self.closest_from(p, bound, None).map(|(closest, _)| closest)
+    }
+
+    /// Like [`Bvh::closest_within`], trying first the triangle in the leaf slot `hint`; also returns the slot of the
+    /// closest triangle. The slot found for one point is a good hint for the next: it makes most of the tree too far.
+    pub(crate) fn closest_from(&self, p: DVec3, bound: f64, hint: Option<u32>) -> Option<(ClosestPoint, u32)> {
         let mut best2 = bound * bound;
         let mut best = None;
+        let mut consider = |i: usize, best2: &mut f64| {
+            let candidate = closest_on_triangle(p, &self.corners[i]);
+            let d2 = candidate.distance_squared(p);
+            if d2 < *best2 {
+                *best2 = d2;
+                best = Some((candidate, i));
+            }
+        };
+        if let Some(slot) = hint {
+            consider(slot as usize, &mut best2);
+        }
         // In single precision a box looks nearer or farther by rounding: `slack` errs to the near side.
         let point = p.as_vec3();
         let slack = 4.0 * f32::EPSILON * point.abs().max_element();
@@ -163,15 +180,10 @@ impl Bvh {
                 }
             }
             for i in node.first..node.last {
-                let candidate = closest_on_triangle(p, &self.corners[i]);
-                let d2 = candidate.distance_squared(p);
-                if d2 < best2 {
-                    best2 = d2;
-                    best = Some((candidate, i));
-                }
+                consider(i, &mut best2);
             }
         }
-        best.map(|(point, i)| ClosestPoint { point, triangle: self.order[i], distance: best2.sqrt() })
+        best.map(|(point, i)| (ClosestPoint { point, triangle: self.order[i], distance: best2.sqrt() }, i as u32))
     }
 }
 

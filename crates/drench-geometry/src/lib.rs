@@ -3,6 +3,7 @@
 pub mod bvh;
 pub mod clean;
 pub mod error;
+pub mod field;
 pub mod mesh;
 mod morton;
 pub mod poisson;
