@@ -115,8 +115,9 @@ impl TriMesh {
         for t in 0..count {
             let [a, b, c] = self.corners(t);
             let longest = (b - a).length_squared().max((c - b).length_squared()).max((a - c).length_squared());
-            // The negated comparison also catches areas that overflow to NaN.
-            if !(self.area(t) > FLATNESS * longest) {
+            let area = self.area(t);
+            // Coordinates so large that the area overflows are no use either.
+            if area.is_nan() || area <= FLATNESS * longest {
                 keep[t] = false;
                 flat.push(t);
             }

@@ -1,13 +1,17 @@
 //! Meshes, distance fields, sampling on surfaces, grooms: knows no physics.
 
+pub mod bunny;
 pub mod bvh;
 pub mod clean;
 pub mod error;
 pub mod field;
+pub mod head;
+mod isosurface;
 pub mod mesh;
 mod morton;
 pub mod poisson;
 pub mod primitives;
+pub mod subdivide;
 pub mod topology;
 pub mod winding;
 
