@@ -120,4 +120,66 @@ pub enum GeometryError {
         /// Which ones there are, as a sentence.
         available: String,
     },
+
+    // Sampling, distance fields and grooms.
+    /// A Poisson-disk set that would be larger than allowed, found before any work.
+    #[error(
+        "a distance of {distance:.3e} m between samples would make about {expected:.0} of them, more than the limit of {limit}; use at least {fitting:.3e} m, or raise the limit"
+    )]
+    TooManySamples {
+        /// Distance asked for [m].
+        distance: f64,
+        /// Samples it would make.
+        expected: f64,
+        /// Samples allowed.
+        limit: usize,
+        /// Distance that makes as many as are allowed [m].
+        fitting: f64,
+    },
+    /// A face that the mesh does not have.
+    #[error("face {face} is asked for, but the mesh has only {triangles} triangles (numbered from 0)")]
+    NoSuchFace {
+        /// The face.
+        face: u32,
+        /// Triangles of the mesh.
+        triangles: usize,
+    },
+    /// Triangles so long and thin that covering them takes too many pieces.
+    #[error(
+        "the triangles are too long and thin to be sampled every {distance:.3e} m: cutting them makes more than {pieces} pieces; remesh the surface or use a larger distance"
+    )]
+    SliverTriangles {
+        /// Distance between samples [m].
+        distance: f64,
+        /// Pieces allowed.
+        pieces: u64,
+    },
+    /// A distance field that would take more memory than allowed, found before any is taken.
+    #[error(
+        "a distance field with cells of {cell:.3e} m needs {needed} bytes, more than the limit of {limit}; use cells of at least {fitting:.3e} m"
+    )]
+    FieldTooLarge {
+        /// Cell asked for [m].
+        cell: f64,
+        /// Bytes it needs.
+        needed: u64,
+        /// Bytes allowed.
+        limit: u64,
+        /// Cell that fits [m].
+        fitting: f64,
+    },
+    /// An image that cannot be decoded.
+    #[error("cannot decode the image {path}: {problem}; use an 8 or 16 bit PNG or a JPEG", path = path.display())]
+    Image {
+        /// The file.
+        path: PathBuf,
+        /// What the decoder said.
+        problem: String,
+    },
+    /// An image map on a mesh without texture coordinates.
+    #[error("the image {path} cannot be laid on the mesh: it has no texture coordinates; export it with uvs, or use a vertex colour or vertex group", path = path.display())]
+    NoTextureCoordinates {
+        /// The file.
+        path: PathBuf,
+    },
 }
