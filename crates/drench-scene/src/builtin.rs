@@ -1,0 +1,28 @@
+//! The scenes that come with Drench.
+
+/// A built-in scene.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Builtin {
+    /// Name.
+    pub name: &'static str,
+    /// Its scene file, ready to be edited.
+    pub text: &'static str,
+}
+
+macro_rules! scenes {
+    ($($name:literal),* $(,)?) => {
+        &[$( Builtin { name: $name, text: include_str!(concat!("../../../scenes/", $name, ".toml")) } ),*]
+    };
+}
+
+const SCENES: &[Builtin] = scenes!["bunny", "long-hair", "rope", "hairstyles"];
+
+/// All built-in scenes.
+pub fn all() -> &'static [Builtin] {
+    SCENES
+}
+
+/// The built-in scene with this name.
+pub fn find(name: &str) -> Option<&'static Builtin> {
+    SCENES.iter().find(|scene| scene.name == name)
+}

@@ -1,0 +1,86 @@
+//! Checks that need more than one section.
+
+use crate::diagnostics::Problem;
+use crate::expression::Expression;
+use crate::form::Reader;
+use crate::spec::{Motion, Scene};
+use crate::tree::{Node, Place, Table};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Times at which motions are tried.
+const TRIALS: u32 = 2000;
+/// Further away than this nothing is simulated [m].
+const FARTHEST: f64 = 1e6;
+
+/// Looks at the tree where it can, so that errors elsewhere do not hide these; `scene` is there if everything could be read.
+pub(crate) fn check(scene: Option<&Scene>, root: &Node, reader: &mut Reader) {
+    parents(root, reader);
+    if let Some(scene) = scene {
+        motions(scene, root, reader);
+    }
+}
+
+/// Parents must not go in a circle.
+fn parents(root: &Node, reader: &mut Reader) {
+    let solids = root.as_table().and_then(|table| table.get("solid")).map_or(&[][..], Node::items);
+    let link = |solid: &'_ Node| {
+        let solid = solid.as_table()?;
+        let parent = solid.get("parent")?;
+        Some((solid.name()?.to_owned(), (parent.as_text()?.to_owned(), parent.place)))
+    };
+    let links: BTreeMap<String, (String, Place)> = solids.iter().filter_map(link).collect();
+    // Solids whose chain of parents is known; a circle is told when its first solid is met.
+    let mut known: BTreeSet<&str> = BTreeSet::new();
+    for name in links.keys() {
+        let mut chain: Vec<&str> = Vec::new();
+        let mut at = name.as_str();
+        while let Some((parent, place)) = links.get(at).filter(|_| known.insert(at)) {
+            chain.push(at);
+            if let Some(start) = chain.iter().position(|link| link == parent) {
+                let message = format!("parents go in a circle: {} -> {parent}", chain[start..].join(" -> "));
+                let key = format!("solid.{at}.parent");
+                reader.problems.push(Problem {
+                    place: Some(*place),
+                    key,
+                    message,
+                    help: "leave out one `parent`".into(),
+                });
+            }
+            at = parent;
+        }
+    }
+}
+
+/// Formulas of motion must give numbers over the whole run.
+fn motions(scene: &Scene, root: &Node, reader: &mut Reader) {
+    let trials = scene.simulation.frames.min(TRIALS);
+    let times: Vec<f64> = (0..=trials).map(|i| scene.duration() * f64::from(i) / f64::from(trials)).collect();
+    for (index, solid) in scene.solids.iter().enumerate() {
+        let Motion::Expressions { position, rotation } = &solid.motion else { continue };
+        for (key, formulas) in [("position", position), ("rotation", rotation)] {
+            for (axis, formula) in formulas.iter().enumerate() {
+                if let Some(message) = times.iter().find_map(|time| problem(formula, *time)) {
+                    let place = motion_place(root, index, key, axis);
+                    let key = format!("solid.{}.motion.{key}", solid.name);
+                    let help = "a motion must be a number of sensible size during the whole run".into();
+                    reader.problems.push(Problem { place, key, message, help });
+                }
+            }
+        }
+    }
+}
+
+fn problem(formula: &Expression, time: f64) -> Option<String> {
+    match formula.evaluate_finite(&[time]) {
+        Err(error) => Some(error.to_string()),
+        Ok(value) if value.abs() > FARTHEST => Some(format!("the expression gives {value:e} at t = {time}")),
+        Ok(_) => None,
+    }
+}
+
+fn motion_place(root: &Node, solid: usize, key: &str, axis: usize) -> Option<Place> {
+    let get = |table: &Table, key: &str| table.get(key).cloned();
+    let solid = get(root.as_table()?, "solid")?.items().get(solid)?.clone();
+    let formulas = get(get(solid.as_table()?, "motion")?.as_table()?, key)?;
+    Some(formulas.items().get(axis).unwrap_or(&formulas).place)
+}

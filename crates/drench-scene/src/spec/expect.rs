@@ -1,0 +1,85 @@
+//! `[[expect]]`
+
+use crate::declare::{section, words};
+use crate::diagnostics::suggestion;
+use crate::form::{Form, Reader, quantity, text, word};
+use crate::tree::{Place, Table};
+use crate::units::RATIO;
+
+section! {
+    /// An outcome that the scene asserts of its own statistics. At least one bound is needed.
+    pub struct Expectation {
+        /// A figure of stats.jsonl, such as "strain.max" or "penetration_max".
+        pub that: String = text().required(),
+        /// Which of its values over the run are meant.
+        pub over: Over = word().or(Over::EveryFrame),
+        /// It is at least this.
+        pub at_least: Option<f64> = quantity(RATIO).optional_as("no lower bound"),
+        /// It is at most this.
+        pub at_most: Option<f64> = quantity(RATIO).optional_as("no upper bound"),
+        /// Why that must be so.
+        pub because: String = text().or(""),
+    }
+    check check_expectation
+    example r#"
+[[expect]]
+that = "strain.max"
+at_most = 0.01
+because = "hair does not stretch"
+"#
+}
+
+/// Figures of a frame; those that end with a dot hold further names of the scene's own.
+const FIGURES: &[&str] = &[
+    "frame",
+    "time",
+    "steps",
+    "dt_min",
+    "dt_max",
+    "wall_ms",
+    "memory_mb",
+    "strain.max",
+    "strain.mean",
+    "penetration_max",
+    "speed_max",
+    "energy.kinetic",
+    "energy.elastic",
+    "energy.gravitational",
+    "water.error",
+    "water.",
+    "counts.",
+    "stages.",
+];
+
+fn check_expectation(expect: &Expectation, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
+    let known = |figure: &str| figure == expect.that || (figure.ends_with('.') && expect.that.starts_with(figure));
+    if !FIGURES.iter().any(|figure| known(figure)) {
+        let at = table.get("that").map_or(place, |node| node.place);
+        let help = suggestion(&expect.that, FIGURES.iter().copied());
+        reader.error(at, format!("no figure is called `{}`", crate::tree::shorten(&expect.that)), help);
+    }
+    match (expect.at_least, expect.at_most) {
+        (None, None) => reader.error(place, "the expectation has no bound", "add `at_most` or `at_least`"),
+        (Some(low), Some(high)) if low > high => {
+            reader.error(place, format!("nothing is at least {low} and at most {high}"), "exchange the bounds");
+        }
+        _ => {}
+    }
+    Some(())
+}
+
+words! {
+    /// Which values of a figure are meant.
+    pub enum Over {
+        /// Every single one.
+        EveryFrame = "every-frame",
+        /// The last one.
+        LastFrame = "last-frame",
+        /// The largest.
+        Maximum = "maximum",
+        /// The smallest.
+        Minimum = "minimum",
+        /// Their mean.
+        Mean = "mean",
+    }
+}

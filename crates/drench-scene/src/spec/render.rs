@@ -1,0 +1,167 @@
+//! `[render]`, `[[look]]`, `[[camera]]` and `[groom.shade]`
+
+use super::Easing;
+use super::solid::check_times;
+use crate::declare::{defaults, section, words};
+use crate::form::{Form, Reader, colour, count, flattened, name_of, quantity, reference_to, tables, vector, word};
+use crate::tree::{Place, Table};
+use crate::units::{ANGLE, LENGTH, RATIO, TIME};
+use glam::DVec3;
+
+section! {
+    /// How pictures are made.
+    pub struct Render {
+        /// Width of a picture [pixels].
+        pub width: u32 = count(1u32, 16_384).or(1280u32),
+        /// Height of a picture [pixels].
+        pub height: u32 = count(1u32, 16_384).or(720u32),
+        /// How much care is taken.
+        pub quality: Quality = word().or(Quality::Preview),
+        /// Exposure [stops]: 1 is twice as bright.
+        pub exposure: f64 = quantity(RATIO).at_least(-20.0).at_most(20.0).or(0.0),
+        /// Samples per pixel.
+        pub samples: Option<u32> = count(1u32, 65_536).optional_as("by quality"),
+        /// Fibre model of all grooms, instead of their own.
+        pub shading: Option<FibreModel> = word().optional_as("that of each groom"),
+        /// A picture of every n-th frame.
+        pub every: u32 = count(1u32, 1_000_000).or(1u32),
+    }
+    example r#"
+[render]
+width = 1920
+height = 1080
+exposure = 0.5
+"#
+}
+
+words! {
+    /// How much care is taken with pictures.
+    pub enum Quality {
+        /// Quick, and already right.
+        Preview = "preview",
+        /// Slow and smooth.
+        Beauty = "beauty",
+    }
+}
+
+section! {
+    /// A named variation of `[render]`.
+    pub struct Look {
+        /// Name.
+        pub name: String = name_of("look").required(),
+        /// Its settings.
+        pub render: Render = flattened(),
+    }
+    example r#"
+[[look]]
+name = "beauty"
+quality = "beauty"
+"#
+}
+
+section! {
+    /// A camera.
+    pub struct Camera {
+        /// Name.
+        pub name: String = name_of("camera").required(),
+        /// Position; relative to the solid that it follows, if it follows one [m].
+        pub position: DVec3 = vector(LENGTH).required(),
+        /// The point that it looks at; relative in the same way [m].
+        pub target: DVec3 = vector(LENGTH).or(DVec3::ZERO),
+        /// Vertical field of view [rad].
+        pub field_of_view: f64 = quantity(ANGLE).at_least(0.1f64.to_radians()).at_most(175f64.to_radians()).or(30f64.to_radians()),
+        /// The direction that is up in the picture.
+        pub up: DVec3 = vector(RATIO).nonzero().or(DVec3::Y),
+        /// A solid whose position is added to `position` and `target`.
+        pub follow: Option<String> = reference_to("solid").optional_as("it stands in the world"),
+        /// Keyframes, which replace `position` and `target`.
+        pub keyframes as "keyframe": Vec<CameraKeyframe> = tables(100_000).or([]),
+        /// Diameter of the aperture [m]; 0 keeps everything sharp.
+        pub aperture: f64 = quantity(LENGTH).at_least(0.0).at_most(10.0).or(0.0),
+        /// Distance that is sharp [m].
+        pub focus: Option<f64> = quantity(LENGTH).above(0.0).at_most(1e6).optional_as("that of the target"),
+    }
+    check check_camera
+    example r#"
+[[camera]]
+name = "main"
+position = [0.5, 0.4, 1]
+target = "0 20 0 cm"
+field_of_view = "30 deg"
+follow = "head"
+"#
+}
+
+fn check_camera(camera: &Camera, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
+    let times: Vec<f64> = camera.keyframes.iter().map(|keyframe| keyframe.time).collect();
+    check_times(&times, table.get("keyframe"), place, reader);
+    let views = camera.keyframes.iter().map(|keyframe| (keyframe.position, keyframe.target));
+    for (position, target) in std::iter::once((camera.position, camera.target)).chain(views) {
+        let forward = target - position;
+        let at = table.get("target").or(table.get("position")).map_or(place, |node| node.place);
+        if forward.length() < 1e-9 {
+            reader.error(at, "the camera stands on the point that it looks at", "move `position` or `target`");
+        } else if forward.normalize().cross(camera.up.normalize()).length() < 1e-6 {
+            reader.error(at, "the camera looks along its own `up`", "give another up, such as [0, 0, -1]");
+        }
+    }
+    Some(())
+}
+
+section! {
+    /// A view at a time.
+    pub struct CameraKeyframe {
+        /// Time [s].
+        pub time: f64 = quantity(TIME).at_least(0.0).at_most(1e9).required(),
+        /// Position [m].
+        pub position: DVec3 = vector(LENGTH).required(),
+        /// The point that it looks at [m].
+        pub target: DVec3 = vector(LENGTH).required(),
+        /// How it goes from here to the next keyframe.
+        pub easing: Easing = word().or(Easing::Smooth),
+    }
+}
+
+section! {
+    /// How strands look.
+    pub struct Shade {
+        /// The fibre model.
+        pub model: FibreModel = word().or(FibreModel::Chiang),
+        /// Colour at the root, instead of that of the pigment.
+        pub colour: Option<[f64; 3]> = colour().optional_as("from melanin"),
+        /// Colour at the tip.
+        pub tip_colour: Option<[f64; 3]> = colour().optional_as("that of the root"),
+        /// Pigment: 0 white, 0.25 blond, 0.5 brown, 0.8 and more black.
+        pub melanin: f64 = quantity(RATIO).fraction().or(0.5),
+        /// Share of the pigment that is red.
+        pub redness: f64 = quantity(RATIO).fraction().or(0.3),
+        /// Random variation of the brightness from strand to strand.
+        pub variation: f64 = quantity(RATIO).fraction().or(0.15),
+        /// Roughness along the fibre: small makes sharp highlights.
+        pub roughness: f64 = quantity(RATIO).at_least(0.01).at_most(1.0).or(0.3),
+        /// Roughness around the fibre: small makes it glassy.
+        pub roughness_azimuthal: f64 = quantity(RATIO).at_least(0.01).at_most(1.0).or(0.3),
+        /// Tilt of the scales on the fibre, which moves the highlight [rad].
+        pub tilt: f64 = quantity(ANGLE).at_least(-45f64.to_radians()).at_most(45f64.to_radians()).or(2.5f64.to_radians()),
+        /// Refractive index.
+        pub ior: f64 = quantity(RATIO).at_least(1.01).at_most(4.0).or(1.55),
+        /// Random tilt of the tangent from strand to strand, which breaks up the highlight.
+        pub jitter: f64 = quantity(RATIO).fraction().or(0.1),
+        /// Exponent of the Kajiya-Kay highlight.
+        pub shininess: f64 = quantity(RATIO).at_least(1.0).at_most(1e5).or(60.0),
+        /// Multiplier of the drawn width.
+        pub width: f64 = quantity(RATIO).at_least(1e-3).at_most(1e3).or(1.0),
+    }
+}
+
+words! {
+    /// How a fibre scatters light.
+    pub enum FibreModel {
+        /// The classic tangent model: quick.
+        KajiyaKay = "kajiya-kay",
+        /// Reflection, transmission and internal reflection by pigment and roughness [Chiang2016].
+        Chiang = "chiang",
+    }
+}
+
+defaults!(Render, Shade);

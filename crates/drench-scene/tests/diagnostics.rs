@@ -1,0 +1,291 @@
+//! What is wrong with a scene is said all at once, with place and fix.
+
+use drench_scene::{Diagnostics, Scene, Size, Source, load};
+
+fn read(text: &str) -> Result<Scene, Diagnostics> {
+    load_with(text, &[])
+}
+
+fn load_with(text: &str, overrides: &[(&str, &str)]) -> Result<Scene, Diagnostics> {
+    let overrides: Vec<_> = overrides.iter().map(|(path, value)| ((*path).into(), (*value).into())).collect();
+    let source = Source::Text { name: "scene.toml".into(), text: text.into(), directory: "".into() };
+    load(source, None, &overrides)
+}
+
+/// A scene that is right, to be made wrong.
+const GOOD: &str = r#"name = "good"
+
+[[solid]]
+name = "head"
+shape = { kind = "sphere", radius = "10 cm" }
+
+[[groom]]
+name = "fur"
+on = "head"
+spacing = "5 mm"
+length = "3 cm"
+"#;
+
+#[test]
+fn the_good_scene_is_good() {
+    let scene = read(GOOD).unwrap();
+    assert_eq!(scene.grooms[0].spacing, Some(0.005));
+    assert_eq!(scene.simulation.frames, 100);
+    assert_eq!(scene.lights.len(), 3);
+}
+
+#[test]
+fn all_problems_are_reported_at_once_with_places_and_fixes() {
+    let text = r##"name = "bad"
+colour = "red"
+
+[simulation]
+frames = 0
+fps = "24 kg"
+gravity = "0 -9.81 m/s2"
+
+[[solid]]
+name = "head"
+shape = { kind = "spere", radius = "10 cm" }
+position = [0, nan, 0]
+
+[[solid]]
+name = "head"
+shape = { kind = "sphere", radius = -1 }
+colour = "#12345"
+
+[[groom]]
+name = "fur"
+on = "haed"
+spacing = 0
+lenght = "3 cm"
+model = "pbd"
+
+[groom.strand]
+model = "dftll"
+density = "1.3 g/cm2"
+
+[[camera]]
+name = "main"
+position = [0, 0, 1]
+follow = "tail"
+
+[[camera.keyframe]]
+time = 1
+position = [0, 0, 1]
+target = [0, 0, 0]
+
+[[camera.keyframe]]
+time = 0.5
+position = [0, 0, 1]
+target = [0, 0, 0]
+"##;
+    insta::assert_snapshot!(read(text).unwrap_err().to_string());
+}
+
+#[test]
+fn expressions_are_pointed_into() {
+    let text = GOOD.replace(
+        "[[groom]]",
+        "motion = { kind = \"expressions\", position = [\"0\", \"0.1 * sim(t)\", \"1 / (t - 1)\"] }\n[[groom]]",
+    );
+    let problems = read(&text).unwrap_err();
+    let one = problems.iter().next().unwrap();
+    assert_eq!((one.line, one.column), (7, 58));
+    assert!(one.message.contains("unknown function `sim`") && one.help.contains("`sin`"));
+    let text = text.replace("sim(t)", "sin(t)");
+    let one = read(&text).unwrap_err().iter().next().unwrap();
+    assert_eq!(one.message, "the expression `1 / (t - 1)` gives inf at t = 1");
+    assert_eq!(one.key, "solid.head.motion.position");
+    assert_eq!((one.line, one.column), (7, 67));
+}
+
+#[test]
+fn circles_of_parents_are_printed() {
+    let text = r#"name = "x"
+solid = [
+  { name = "a", parent = "b", shape = { kind = "head" } },
+  { name = "b", parent = "c", shape = { kind = "head" } },
+  { name = "c", parent = "a", shape = { kind = "head" } },
+  { name = "d", parent = "c", shape = { kind = "head" } },
+  { name = "e", parent = "e", shape = { kind = "head" } },
+]
+"#;
+    let problems = read(text).unwrap_err();
+    let messages: Vec<_> = problems.iter().map(|problem| problem.message).collect();
+    assert_eq!(messages, ["parents go in a circle: a -> b -> c -> a", "parents go in a circle: e -> e"]);
+}
+
+#[test]
+fn every_bad_value_is_refused_with_its_range() {
+    for (from, to, words) in [
+        ("spacing = \"5 mm\"", "spacing = \"-5 mm\"", "out of range"),
+        ("spacing = \"5 mm\"", "spacing = inf", "found inf"),
+        ("spacing = \"5 mm\"", "spacing = true", "expected a length, found true"),
+        ("spacing = \"5 mm\"", "spacing = \"5 mn\"", "unknown unit `mn`"),
+        ("spacing = \"5 mm\"", "spacing = [1]", "expected a length"),
+        ("spacing = \"5 mm\"", "spacing = 2020-01-01", "found the date"),
+        ("spacing = \"5 mm\"", "strands = 0", "out of range"),
+        ("spacing = \"5 mm\"", "strands = 1_000_000_000", "out of range"),
+        ("spacing = \"5 mm\"", "strands = 2.5", "whole number"),
+        ("spacing = \"5 mm\"", "strands = \"many\"", "whole number"),
+        ("spacing = \"5 mm\"", "", "nothing says how many strands"),
+        ("spacing = \"5 mm\"", "at = []", "0 strands"),
+        ("spacing = \"5 mm\"", "at = [[0, 0]]", "expected 3 numbers"),
+        ("spacing = \"5 mm\"", "spacing = 1\nstrands = 10", "both say"),
+        ("spacing = \"5 mm\"", "spacing = 1\ntip_radius = \"1 mm\"", "thicker than the root"),
+        ("spacing = \"5 mm\"", "spacing = 1\nlay = 1", "needs a direction"),
+        ("spacing = \"5 mm\"", "spacing = 1\nvertices = 1", "out of range"),
+        ("spacing = \"5 mm\"", "spacing = 1\nchildren = -1", "out of range"),
+        (
+            "spacing = \"5 mm\"",
+            "spacing = 1\npbd = { iterations = { kind = \"adaptive\", least = 9, most = 5 } }",
+            "`least` is 9",
+        ),
+        ("spacing = \"5 mm\"", "spacing = 1\ndensity = { kind = \"colour\", path = \"x\" }", "unknown key `path`"),
+        ("spacing = \"5 mm\"", "spacing = 1\ndensity = \"z + w\"", "unknown variable `w`"),
+        ("length = \"3 cm\"", "", "`length` is missing"),
+        ("radius = \"10 cm\"", "radius = 0", "out of range"),
+        ("radius = \"10 cm\"", "radius = 1e9", "out of range"),
+        ("radius = \"10 cm\"", "size = 1", "unknown key `size`"),
+        ("{ kind = \"sphere\", radius = \"10 cm\" }", "\"sphere\"", "expected a table"),
+        ("{ kind = \"sphere\", radius = \"10 cm\" }", "{ radius = 1 }", "`kind` is missing"),
+        ("{ kind = \"sphere\", radius = \"10 cm\" }", "{ kind = \"torus\", radius = 1, thickness = 2 }", "as thick"),
+        ("name = \"good\"", "", "`name` is missing"),
+        ("name = \"good\"", "name = \"not good\"", "cannot be a name"),
+        ("name = \"good\"", "name = \"good\"\nsolid = 3", "duplicate key"),
+        ("name = \"good\"", "name = \"good", "string"),
+        ("name = \"good\"", "name = \"good\"\nsimulation = 3", "expected a table"),
+        ("name = \"good\"", "name = \"good\"\nsize = 3", "expected the tables"),
+        ("name = \"good\"", "name = \"good\"\nsize.huge.x = 3", "unknown size `huge`"),
+        ("name = \"good\"", "name = \"good\"\nsize.preview = 3", "expected a table of key paths"),
+        ("name = \"good\"", "name = \"good\"\nexpect = [{ that = \"strain.mix\", at_most = 1 }]", "no figure"),
+        ("name = \"good\"", "name = \"good\"\nexpect = [{ that = \"strain.max\" }]", "no bound"),
+    ] {
+        assert!(GOOD.contains(from), "{from}");
+        let problems = read(&GOOD.replacen(from, to, 1)).expect_err(to);
+        let text = problems.to_string();
+        assert!(text.contains(words), "{to}: expected {words:?} in\n{text}");
+        let one = problems.iter().next().unwrap();
+        assert!(one.line > 0 || one.message.contains("`name` is missing"), "{to}: {one:?}");
+    }
+}
+
+#[test]
+fn overrides_reach_every_key() {
+    for (path, value) in [
+        ("groom.fur.spacing", "7 mm"),
+        ("groom.0.spacing", "0.007"),
+        ("groom.fur.spacing", "\"7 mm\""),
+        ("groom . fur . spacing", " 7 mm "),
+    ] {
+        assert_eq!(load_with(GOOD, &[(path, value)]).unwrap().grooms[0].spacing, Some(0.007), "{path}={value}");
+    }
+    let scene = load_with(
+        GOOD,
+        &[
+            ("groom.fur.strand.model", "pbd"),
+            ("simulation.frames", "7"),
+            ("simulation.gravity", "[0, 0, \"-1 m/s2\"]"),
+            ("groom.fur.pbd.iterations", "{ kind = 'adaptive', stretch = '2 %' }"),
+            ("interaction.cell", "3 mm"),
+            ("simulation.frames", "8"),
+        ],
+    )
+    .unwrap();
+    assert_eq!(scene.grooms[0].strand.model, drench_scene::StrandModel::Pbd);
+    assert_eq!((scene.simulation.frames, scene.simulation.gravity.z), (8, -1.0));
+    let adaptive = drench_scene::Iterations::Adaptive { stretch: 0.02, least: 4, most: 200 };
+    assert_eq!(scene.grooms[0].pbd.iterations, adaptive);
+    assert_eq!(scene.interaction.unwrap().cell, 0.003);
+}
+
+#[test]
+fn errors_in_overrides_point_at_the_override() {
+    for (path, value, words) in [
+        ("groom.fr.spacing", "5 mm", "no groom is named `fr`"),
+        ("groom.fr.spacing", "5 mm", "did you mean `fur`?"),
+        ("groom.7.spacing", "5 mm", "no groom is named `7`"),
+        ("groom.fur.spacin", "5 mm", "did you mean `spacing`?"),
+        ("groom.fur.spacing", "5 kg", "`kg` is a mass"),
+        ("simulaton.frames", "5", "did you mean `simulation`?"),
+        ("groom.fur.length.x", "5", "holds no keys"),
+        ("camera.main.follow", "head", "the scene has no camera"),
+        ("groom.fur.strand.model", "dtfl", "did you mean `dftl`?"),
+        ("", "5", "not a path"),
+        ("a..b", "5", "not a path"),
+        ("size.tiny.x", "5", "sizes cannot be changed"),
+        ("solid.head.parent", "head", "circle"),
+        ("solid", "3", "expected a list of tables"),
+    ] {
+        let problems = load_with(GOOD, &[(path, value)]).expect_err(path);
+        let text = problems.to_string();
+        assert!(text.contains(words), "{path}={value}: expected {words:?} in\n{text}");
+        assert!(text.contains("--set") && text.contains(&format!("{path}={value}")), "{text}");
+        assert!(problems.iter().any(|problem| problem.file == "--set"), "{text}");
+    }
+}
+
+#[test]
+fn sizes_apply_before_overrides() {
+    let text = format!(
+        "{GOOD}\n[size.tiny]\nsimulation.frames = 3\n\"groom.fur.spacing\" = \"1 cm\"\n[size.preview.simulation]\nframes = 5\n"
+    );
+    let with = |size, overrides: &[(String, String)]| {
+        let source = Source::Text { name: "x".into(), text: text.clone(), directory: "".into() };
+        load(source, size, overrides).unwrap()
+    };
+    let tiny = with(Some(Size::Tiny), &[]);
+    assert_eq!((tiny.simulation.frames, tiny.grooms[0].spacing), (3, Some(0.01)));
+    assert_eq!(with(None, &[]).simulation.frames, 5);
+    assert_eq!(with(Some(Size::Full), &[]).simulation.frames, 100);
+    let set = [("simulation.frames".to_owned(), "9".to_owned())];
+    assert_eq!(with(Some(Size::Tiny), &set).simulation.frames, 9);
+    let wrong = text.replace("groom.fur.spacing", "groom.fu.spacing");
+    let source = Source::Text { name: "x".into(), text: wrong, directory: "".into() };
+    let one = load(source, Some(Size::Tiny), &[]).unwrap_err().iter().next().unwrap();
+    assert_eq!((one.line, one.column), (15, 8));
+    assert_eq!(one.message, "no groom is named `fu`");
+}
+
+#[test]
+fn looks_take_what_they_leave_out_from_render() {
+    let text = format!("{GOOD}\n[render]\nwidth = 100\nexposure = 1\n[[look]]\nname = \"wide\"\nwidth = 300\n");
+    let scene = read(&text).unwrap();
+    let wide = &scene.look("wide").unwrap().render;
+    assert_eq!((wide.width, wide.exposure, wide.height), (300, 1.0, 720));
+}
+
+#[test]
+fn files_are_found_beside_the_scene() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("scene.toml");
+    let text = GOOD.replace("kind = \"sphere\", radius = \"10 cm\"", "kind = \"file\", path = \"mesh.obj\"");
+    std::fs::write(&path, text).unwrap();
+    let source = Source::named(path.to_str().unwrap());
+    let problems = load(source.clone(), None, &[]).unwrap_err().to_string();
+    assert!(problems.contains("there is no file `mesh.obj`"), "{problems}");
+    std::fs::write(directory.path().join("mesh.obj"), "").unwrap();
+    let scene = load(source, None, &[]).unwrap();
+    let drench_scene::Shape::File { path, .. } = &scene.solids[0].shape else { panic!() };
+    assert_eq!(path, &directory.path().join("mesh.obj"));
+    // The resolved scene means the same file from anywhere.
+    let again = Source::Text { name: "x".into(), text: scene.to_toml(), directory: "/elsewhere".into() };
+    assert_eq!(load(again, None, &[]).unwrap(), scene);
+}
+
+#[test]
+fn unreadable_sources_say_why() {
+    let fail = |name: &str| load(Source::named(name), None, &[]).unwrap_err().to_string();
+    assert!(fail("buny").contains("did you mean the built-in scene `bunny`?"));
+    assert!(fail("/nowhere/scene.toml").contains("no such file"));
+    let directory = tempfile::tempdir().unwrap();
+    assert!(fail(directory.path().to_str().unwrap()).contains("cannot read the scene"));
+    let path = directory.path().join("latin.toml");
+    std::fs::write(&path, b"name = \"caf\xe9\"").unwrap();
+    assert!(fail(path.to_str().unwrap()).contains("byte 11 is not UTF-8"));
+    std::fs::write(&path, vec![b'#'; 5 << 20]).unwrap();
+    assert!(fail(path.to_str().unwrap()).contains("larger than 4 MB"));
+    let builtin = load(Source::Builtin("ropes".into()), None, &[]).unwrap_err().to_string();
+    assert!(builtin.contains("did you mean `rope`?"));
+}
