@@ -330,17 +330,21 @@ pub(crate) fn parse<const N: usize>(text: &str, measure: &Measure) -> Result<[f6
 
 /// A value with the unit that people would choose, for defaults and ranges in the reference.
 pub(crate) fn show(value: f64, measure: &Measure) -> String {
-    let nice = |value: f64, unit: &str| format!("{} {unit}", (value * 1e9).round() / 1e9);
-    if measure.unit.is_empty() || value == 0.0 && measure.unit != "rad" {
-        return format!("{value} {}", measure.unit).trim().into();
-    }
+    let plain = |value: f64| {
+        let exponent = if value == 0.0 { 0.0 } else { value.abs().log10() };
+        // The shorter form of very large and very small numbers.
+        if (-4.0..6.0).contains(&exponent) { format!("{value}") } else { format!("{value:e}") }
+    };
+    let nice = |value: f64, unit: &str| format!("{} {unit}", plain((value * 1e6).round() / 1e6));
     match measure.name {
+        _ if value == 0.0 => "0".into(),
         "length" if value.abs() < 1e-3 => nice(value * 1e6, "um"),
         "length" if value.abs() < 1e-2 => nice(value * 1e3, "mm"),
         "length" if value.abs() < 1.0 => nice(value * 1e2, "cm"),
         "angle" => nice(value / DEGREE, "deg"),
         "pressure" if value >= 1e9 => nice(value * 1e-9, "GPa"),
-        _ => format!("{value} {}", measure.unit),
+        "rate" => plain(value),
+        _ => format!("{} {}", plain(value), measure.unit).trim_end().into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Formulas in scene files: compiled once to a postfix program, evaluated without allocating.
 //!
-//! `0.1 * sin(tau * t)`, `if(t < 1, 0, 20 deg * noise(3 * t))`, `smoothstep(0.02, 0.05, y)`. See [`FUNCTIONS`] for what
+//! `0.1 * sin(tau * t)`, `if(t < 1, 0, 20 deg * noise(3 * t))`, `s = fract(2 * t); s * (1 - s)`. See [`FUNCTIONS`] for what
 //! they may call. A number may carry a unit, which multiplies it to SI.
 
 mod parse;
@@ -9,7 +9,7 @@ use drench_math::noise;
 use drench_math::random::Stream;
 use glam::DVec3;
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 /// The variables that a formula may use, in the order of [`Expression::evaluate`]'s argument.
 #[derive(Debug, PartialEq, Eq)]
@@ -26,7 +26,9 @@ pub static SURFACE_VARIABLES: Variables = Variables { names: &["x", "y", "z", "n
 
 /// A compiled formula. Two are equal if their texts and variables are.
 #[derive(Clone)]
-pub struct Expression {
+pub struct Expression(Arc<Compiled>);
+
+struct Compiled {
     source: String,
     variables: &'static Variables,
     program: Vec<Operation>,
@@ -34,11 +36,17 @@ pub struct Expression {
 
 /// The most intermediate values at once; formulas that need more are refused when compiled.
 const STACK: usize = 32;
+/// The most names that a formula may give to values of its own.
+const LOCALS: usize = 8;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Operation {
     Constant(f64),
     Variable(u8),
+    /// Takes a value off the stack and keeps it under a number.
+    Store(u8),
+    /// A value that was kept.
+    Local(u8),
     Negate,
     Not,
     Add,
@@ -164,27 +172,34 @@ impl Expression {
 
     pub(crate) fn compile(source: &str, variables: &'static Variables) -> Result<Self, crate::units::TextError> {
         let program = parse::parse(source, variables)?;
-        Ok(Self { source: source.into(), variables, program })
+        Ok(Self(Arc::new(Compiled { source: source.into(), variables, program })))
     }
 
     pub(crate) fn zero(variables: &'static Variables) -> Self {
-        Self { source: "0".into(), variables, program: vec![Operation::Constant(0.0)] }
+        Self(Arc::new(Compiled { source: "0".into(), variables, program: vec![Operation::Constant(0.0)] }))
     }
 
     /// The formula as it was written.
     pub fn source(&self) -> &str {
-        &self.source
+        &self.0.source
     }
 
     /// Its value, for the variables' values in their order. NaN where it has none; missing variables are NaN.
     pub fn evaluate(&self, variables: &[f64]) -> f64 {
         let mut stack = [0.0; STACK];
+        let mut locals = [0.0; LOCALS];
         let mut top = 0;
-        for operation in &self.program {
+        for operation in &self.0.program {
             let truth = |condition: bool| f64::from(u8::from(condition));
             let (taken, value) = match *operation {
                 Operation::Constant(value) => (0, value),
                 Operation::Variable(index) => (0, variables.get(usize::from(index)).copied().unwrap_or(f64::NAN)),
+                Operation::Store(index) => {
+                    top -= 1;
+                    locals[usize::from(index)] = stack[top];
+                    continue;
+                }
+                Operation::Local(index) => (0, locals[usize::from(index)]),
                 Operation::Negate => (1, -stack[top - 1]),
                 Operation::Not => (1, truth(stack[top - 1] == 0.0)),
                 Operation::Call(function) => {
@@ -223,27 +238,27 @@ impl Expression {
         if value.is_finite() {
             return Ok(value);
         }
-        let place = self.variables.names.iter().zip(variables).map(|(name, value)| format!("{name} = {value}"));
+        let place = self.0.variables.names.iter().zip(variables).map(|(name, value)| format!("{name} = {value}"));
         let place = place.collect::<Vec<_>>().join(", ");
-        Err(NotFinite { source_text: self.source.clone(), value, place })
+        Err(NotFinite { source_text: self.0.source.clone(), value, place })
     }
 }
 
 impl PartialEq for Expression {
     fn eq(&self, other: &Self) -> bool {
-        self.source == other.source && self.variables == other.variables
+        self.0.source == other.0.source && self.0.variables == other.0.variables
     }
 }
 
 impl fmt::Debug for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Expression({:?})", self.source)
+        write!(f, "Expression({:?})", self.source())
     }
 }
 
 impl fmt::Display for Expression {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.source)
+        f.write_str(self.source())
     }
 }
 
@@ -283,6 +298,8 @@ mod tests {
             ("1e-3 * t", 2e-3),
             ("sqrt(-1)", f64::NAN),
             ("sign(-t)", -1.0),
+            ("s = t / 4; s * (1 - s)", 0.25),
+            ("a = 3; b = a + t; a = b * 2; a - b", 5.0),
         ] {
             if expected.is_nan() && source.contains("deg") {
                 assert!(Expression::new(source, &TIME_VARIABLES).is_err(), "{source}");
@@ -307,6 +324,12 @@ mod tests {
             ("2 t", 2..3, "operator"),
             ("1 )", 2..3, ")"),
             ("", 0..0, "ends"),
+            ("t = 1; t", 0..1, "already"),
+            ("a = 1;", 6..6, "ends"),
+            ("a = 1", 5..5, ";"),
+            ("1; 2", 1..2, ";"),
+            ("b + a; a = 1", 0..1, "unknown"),
+            ("a=1;b=1;c=1;d=1;f=1;g=1;h=1;i=1;j=1;j", 32..33, "8"),
         ] {
             let error = Expression::compile(source, &TIME_VARIABLES).unwrap_err();
             assert_eq!(error.span, span, "{source}: {error:?}");

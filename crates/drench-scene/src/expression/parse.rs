@@ -1,6 +1,6 @@
 //! From text to postfix: a precedence climber over a hand of tokens.
 
-use super::{FUNCTIONS, Function, Operation, STACK, Variables};
+use super::{FUNCTIONS, Function, LOCALS, Operation, STACK, Variables};
 use crate::diagnostics::suggestion;
 use crate::units::{self, TextError};
 use std::ops::Range;
@@ -18,7 +18,8 @@ enum Token<'a> {
     End,
 }
 
-const SYMBOLS: &[&str] = &["<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "^", "(", ")", ",", "<", ">", "!"];
+const SYMBOLS: &[&str] =
+    &["<=", ">=", "==", "!=", "&&", "||", "+", "-", "*", "/", "^", "(", ")", ",", "<", ">", "!", "=", ";"];
 
 const CONSTANTS: &[(&str, f64)] =
     &[("pi", std::f64::consts::PI), ("tau", std::f64::consts::TAU), ("e", std::f64::consts::E)];
@@ -49,13 +50,23 @@ pub(super) fn parse(text: &str, variables: &Variables) -> Result<Vec<Operation>,
         let message = format!("the expression is {} bytes long", text.len());
         return Err(TextError { message, help: format!("at most {LONGEST} are allowed"), span: 0..0 });
     }
-    let mut parser =
-        Parser { text, at: 0, token: Token::End, span: 0..0, variables, program: Vec::new(), depth: 0, height: 0 };
+    let mut parser = Parser {
+        text,
+        at: 0,
+        token: Token::End,
+        span: 0..0,
+        variables,
+        locals: Vec::new(),
+        program: Vec::new(),
+        depth: 0,
+        height: 0,
+    };
     parser.advance()?;
+    while parser.definition()? {}
     parser.binary(0)?;
     match parser.token {
         Token::End => Ok(parser.program),
-        Token::Symbol(symbol @ (")" | ",")) => parser.fail(format!("`{symbol}` does not belong here"), ""),
+        Token::Symbol(symbol @ (")" | "," | ";" | "=")) => parser.fail(format!("`{symbol}` does not belong here"), ""),
         _ => parser.fail("an operator is missing here", "write `*` to multiply"),
     }
 }
@@ -66,6 +77,8 @@ struct Parser<'a> {
     token: Token<'a>,
     span: Range<usize>,
     variables: &'a Variables,
+    /// Names that the formula gave to values.
+    locals: Vec<&'a str>,
     program: Vec<Operation>,
     depth: usize,
     /// Values on the stack after the program so far.
@@ -114,7 +127,7 @@ impl<'a> Parser<'a> {
 
     fn emit(&mut self, operation: Operation) -> Result<(), TextError> {
         let taken = match operation {
-            Operation::Constant(_) | Operation::Variable(_) => 0,
+            Operation::Constant(_) | Operation::Variable(_) | Operation::Local(_) => 0,
             Operation::Negate | Operation::Not => 1,
             Operation::Call(function) => function.arguments.len(),
             _ => 2,
@@ -125,6 +138,34 @@ impl<'a> Parser<'a> {
         }
         self.program.push(operation);
         Ok(())
+    }
+
+    /// `name = value;`, if that is what comes next.
+    fn definition(&mut self) -> Result<bool, TextError> {
+        let Token::Word(name) = self.token else { return Ok(false) };
+        let rest = self.text[self.at..].trim_start();
+        if !rest.starts_with('=') || rest.starts_with("==") {
+            return Ok(false);
+        }
+        if self.variables.names.contains(&name) || CONSTANTS.iter().any(|(constant, _)| *constant == name) {
+            return self.fail(format!("`{name}` already means something else"), "choose another name");
+        }
+        let known = self.locals.iter().position(|local| *local == name);
+        if known.is_none() && self.locals.len() == LOCALS {
+            return self.fail(format!("more than {LOCALS} names in one expression"), "simplify it");
+        }
+        self.advance()?;
+        self.advance()?;
+        self.binary(0)?;
+        self.expect(";")?;
+        // Named only now: a value is not known within itself.
+        let index = known.unwrap_or_else(|| {
+            self.locals.push(name);
+            self.locals.len() - 1
+        });
+        self.program.push(Operation::Store(index as u8));
+        self.height -= 1;
+        Ok(true)
     }
 
     fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, TextError>) -> Result<T, TextError> {
@@ -188,7 +229,7 @@ impl<'a> Parser<'a> {
     /// A unit right behind a number; variables are not units.
     fn unit(&mut self) -> Result<Option<units::Unit>, TextError> {
         let Token::Word(word) = self.token else { return Ok(None) };
-        if self.variables.names.contains(&word) {
+        if self.variables.names.contains(&word) || self.locals.contains(&word) {
             return Ok(None);
         }
         let unit = units::lookup(word);
@@ -214,11 +255,14 @@ impl<'a> Parser<'a> {
             if let Some(index) = self.variables.names.iter().position(|name| *name == word) {
                 return self.emit(Operation::Variable(index as u8));
             }
+            if let Some(index) = self.locals.iter().position(|name| *name == word) {
+                return self.emit(Operation::Local(index as u8));
+            }
             if let Some((_, value)) = CONSTANTS.iter().find(|(name, _)| *name == word) {
                 return self.emit(Operation::Constant(*value));
             }
-            let known: Vec<_> =
-                self.variables.names.iter().copied().chain(CONSTANTS.iter().map(|(name, _)| *name)).collect();
+            let own = self.variables.names.iter().chain(&self.locals).copied();
+            let known: Vec<_> = own.chain(CONSTANTS.iter().map(|(name, _)| *name)).collect();
             return at_word(format!("unknown variable `{}`", crate::tree::shorten(word)), suggestion(word, known));
         }
         let overloads = || FUNCTIONS.iter().filter(|function| function.name == word);

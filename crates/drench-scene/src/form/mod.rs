@@ -152,8 +152,12 @@ pub(crate) struct FieldDescription {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Presence {
     Required,
-    /// Absent means this value (shown; and as data, unless it is a table).
-    Default(String, Option<Json>),
+    /// Absent means this value: as it is written, or in words; and as data, unless it is a table.
+    Default {
+        shown: String,
+        in_words: bool,
+        data: Option<Json>,
+    },
     Optional(&'static str),
     /// Its keys stand directly in the table around it.
     Flattened,
@@ -214,7 +218,8 @@ impl<F: Form<Value: Clone>> Field for Or<F> {
             Kind::Leaf { .. } => to_json(&self.form.write(&self.default)),
             _ => None,
         };
-        FieldDescription { key, doc, kind, presence: Presence::Default(shown, data) }
+        let in_words = self.note.is_some() || data.is_none();
+        FieldDescription { key, doc, kind, presence: Presence::Default { shown, in_words, data } }
     }
 }
 

@@ -60,15 +60,20 @@ impl Quantity {
     }
 
     fn range(&self) -> String {
-        let show = |value| units::show(value, self.measure);
-        let mut parts = Vec::new();
-        if self.low.at > -1e12 {
-            parts.push(format!("{} {}", if self.low.included { "at least" } else { "above" }, show(self.low.at)));
+        let show = |limit: Limit| units::show(limit.at, self.measure);
+        let low = (self.low.at > -1e12).then(|| show(self.low));
+        let high = (self.high.at < 1e12).then(|| show(self.high));
+        match (low, high, self.low.included, self.high.included) {
+            (None, None, ..) => String::new(),
+            (Some(low), None, true, _) => format!("at least {low}"),
+            (Some(low), None, false, _) => format!("above {low}"),
+            (None, Some(high), _, true) => format!("at most {high}"),
+            (None, Some(high), _, false) => format!("below {high}"),
+            (Some(low), Some(high), true, true) => format!("{low} to {high}"),
+            (Some(low), Some(high), true, false) => format!("{low} to below {high}"),
+            (Some(low), Some(high), false, true) => format!("above {low}, to {high}"),
+            (Some(low), Some(high), false, false) => format!("above {low}, below {high}"),
         }
-        if self.high.at < 1e12 {
-            parts.push(format!("{} {}", if self.high.included { "at most" } else { "below" }, show(self.high.at)));
-        }
-        parts.join(", ")
     }
 }
 

@@ -214,7 +214,7 @@ impl Form for Rotation {
 
     fn show(&self, value: &DQuat) -> String {
         let (y, x, z) = value.to_euler(EulerRot::YXZ);
-        let degrees = [x, y, z].map(|angle| format!("{}", (angle.to_degrees() * 1e4).round() / 1e4));
+        let degrees = [x, y, z].map(|angle| format!("{}", (angle.to_degrees() * 1e4).round() / 1e4 + 0.0));
         format!("\"{} deg\"", degrees.join(" "))
     }
 }

@@ -81,7 +81,7 @@ fn extend(mut all: Vec<Keys>, fields: &[FieldDescription], definitions: &mut Map
         }
         let mut schema = kind(&field.kind, definitions);
         schema["description"] = prose(field.doc).into();
-        if let Presence::Default(_, Some(default)) = &field.presence {
+        if let Presence::Default { data: Some(default), .. } = &field.presence {
             schema["default"] = default.clone();
         }
         for keys in &mut all {

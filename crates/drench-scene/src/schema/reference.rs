@@ -22,7 +22,8 @@ pub fn reference_markdown() -> String {
         page,
         "Formulas of motion know the time `{}` [s]; formulas over a surface know `{}`: position [m] and normal in the \
          solid's frame, and texture coordinates. They have `+ - * / ^`, comparisons `< <= > >= == !=`, `&& || !`, brackets, the \
-         constants `pi`, `tau` and `e`, and numbers with a unit (`20 deg`, `3cm`).\n",
+         constants `pi`, `tau` and `e`, and numbers with a unit (`20 deg`, `3cm`). Values can be named first: \
+         `s = fract(2 * t); s * (1 - s)`.\n",
         TIME_VARIABLES.names.join("`, `"),
         SURFACE_VARIABLES.names.join("`, `"),
     );
@@ -30,7 +31,10 @@ pub fn reference_markdown() -> String {
     for function in FUNCTIONS {
         let _ = writeln!(page, "| `{}({})` | {} |", function.name, function.arguments.join(", "), function.doc);
     }
-    section(&mut page, &Scene::describe(), "", "", 2);
+    section(&mut page, &Scene::describe(), "", "", 2, &mut Vec::new());
+    while page.contains("\n\n\n") {
+        page = page.replace("\n\n\n", "\n\n");
+    }
     page
 }
 
@@ -59,8 +63,15 @@ groom.fur.spacing = "8 mm"
 
 "#;
 
-/// One section and, behind it, those within it.
-fn section(page: &mut String, description: &Description, title: &str, path: &str, level: usize) {
+/// One section and, behind it, those within it; `told` are the sections so far and where they stand.
+fn section(
+    page: &mut String,
+    description: &Description,
+    title: &str,
+    path: &str,
+    level: usize,
+    told: &mut Vec<(&'static str, String)>,
+) {
     let heading = "#".repeat(level.min(4));
     if title.is_empty() {
         let _ = writeln!(page, "\n{heading} Top level\n");
@@ -68,6 +79,11 @@ fn section(page: &mut String, description: &Description, title: &str, path: &str
         let _ = writeln!(page, "\n{heading} `{title}`\n");
     }
     let _ = writeln!(page, "{}\n", prose(description.doc));
+    if let Some((_, before)) = told.iter().find(|(name, _)| *name == description.name) {
+        let _ = writeln!(page, "The keys are those of `{before}`.\n");
+        return;
+    }
+    told.push((description.name, title.into()));
     match &description.body {
         Body::Fields(fields) => rows(page, fields),
         Body::Variants(variants) => {
@@ -88,17 +104,24 @@ fn section(page: &mut String, description: &Description, title: &str, path: &str
     };
     for field in fields {
         let inner_path = if path.is_empty() { field.key.to_owned() } else { format!("{path}.{}", field.key) };
-        inner(page, &field.kind, &field.presence, &inner_path, level + usize::from(level > 2 || !path.is_empty()));
+        inner(page, &field.kind, &field.presence, &inner_path, level + usize::from(!path.is_empty()), told);
     }
 }
 
-fn inner(page: &mut String, kind: &Kind, presence: &Presence, path: &str, level: usize) {
+fn inner(
+    page: &mut String,
+    kind: &Kind,
+    presence: &Presence,
+    path: &str,
+    level: usize,
+    told: &mut Vec<(&'static str, String)>,
+) {
     match kind {
         // Its keys were already shown in the table around it.
         Kind::Table(_) if *presence == Presence::Flattened => {}
-        Kind::Table(description) => section(page, description, &format!("[{path}]"), path, level),
-        Kind::Tables(description) => section(page, description, &format!("[[{path}]]"), path, level),
-        Kind::Either(_, long) => inner(page, long, presence, path, level),
+        Kind::Table(description) => section(page, description, &format!("[{path}]"), path, level, told),
+        Kind::Tables(description) => section(page, description, &format!("[[{path}]]"), path, level, told),
+        Kind::Either(_, long) => inner(page, long, presence, path, level, told),
         Kind::Leaf { .. } => {}
     }
 }
@@ -131,8 +154,8 @@ fn row_lines(page: &mut String, fields: &[FieldDescription], words: &mut String)
         }
         let default = match &field.presence {
             Presence::Required => "required".to_owned(),
-            Presence::Default(shown, Some(_)) => format!("`{shown}`"),
-            Presence::Default(shown, None) => shown.clone(),
+            Presence::Default { shown, in_words: false, .. } => format!("`{shown}`"),
+            Presence::Default { shown, .. } => shown.clone(),
             Presence::Optional("") => "absent".into(),
             Presence::Optional(note) => (*note).into(),
             Presence::Flattened => String::new(),

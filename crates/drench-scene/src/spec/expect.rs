@@ -52,8 +52,8 @@ const FIGURES: &[&str] = &[
 ];
 
 fn check_expectation(expect: &Expectation, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
-    let known = |figure: &&str| *figure == expect.that || (figure.ends_with('.') && expect.that.starts_with(*figure));
-    if !FIGURES.iter().any(|figure| known(&figure)) {
+    let known = |figure: &str| figure == expect.that || (figure.ends_with('.') && expect.that.starts_with(figure));
+    if !FIGURES.iter().any(|figure| known(figure)) {
         let at = table.get("that").map_or(place, |node| node.place);
         let help = suggestion(&expect.that, FIGURES.iter().copied());
         reader.error(at, format!("no figure is called `{}`", crate::tree::shorten(&expect.that)), help);

@@ -69,7 +69,7 @@ section! {
         /// The point that it looks at; relative in the same way [m].
         pub target: DVec3 = vector(LENGTH).or(DVec3::ZERO),
         /// Vertical field of view [rad].
-        pub field_of_view: f64 = quantity(ANGLE).at_least(1e-3).at_most(3.1).or(30f64.to_radians()),
+        pub field_of_view: f64 = quantity(ANGLE).at_least(0.1f64.to_radians()).at_most(175f64.to_radians()).or(30f64.to_radians()),
         /// The direction that is up in the picture.
         pub up: DVec3 = vector(RATIO).nonzero().or(DVec3::Y),
         /// A solid whose position is added to `position` and `target`.
@@ -142,7 +142,7 @@ section! {
         /// Roughness around the fibre: small makes it glassy.
         pub roughness_azimuthal: f64 = quantity(RATIO).at_least(0.01).at_most(1.0).or(0.3),
         /// Tilt of the scales on the fibre, which moves the highlight [rad].
-        pub tilt: f64 = quantity(ANGLE).at_least(-0.8).at_most(0.8).or(2.5f64.to_radians()),
+        pub tilt: f64 = quantity(ANGLE).at_least(-45f64.to_radians()).at_most(45f64.to_radians()).or(2.5f64.to_radians()),
         /// Refractive index.
         pub ior: f64 = quantity(RATIO).at_least(1.01).at_most(4.0).or(1.55),
         /// Random tilt of the tangent from strand to strand, which breaks up the highlight.
