@@ -98,9 +98,11 @@ impl FrameCache {
 
     /// Reads a frame.
     pub fn read(&self, index: u32) -> Result<Frame> {
-        let path = self.path(index);
-        let reader = Reader::open(&path, FileKind::Frame)?;
-        let frame = decode(&reader, Some(self))?;
+        self.read_from(&Reader::open(&self.path(index), FileKind::Frame)?, index)
+    }
+
+    fn read_from(&self, reader: &Reader, index: u32) -> Result<Frame> {
+        let frame = decode(reader, Some(self))?;
         if frame.index != index {
             return Err(reader.damaged(format!("it holds frame {}", frame.index)));
         }

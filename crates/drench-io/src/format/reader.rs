@@ -40,7 +40,11 @@ type Finding = String;
 impl Reader {
     /// Reads the file and checks its frame: header, footer and table. Blocks are checked when they are asked for.
     pub(crate) fn open(path: &Path, kind: FileKind) -> Result<Self> {
-        let content = fs::read(path).map_err(IoError::reading(path, kind.fix()))?;
+        Self::new(path, kind, fs::read(path).map_err(IoError::reading(path, kind.fix()))?)
+    }
+
+    /// The same for bytes that are said to be the content of the file.
+    pub(crate) fn new(path: &Path, kind: FileKind, content: Vec<u8>) -> Result<Self> {
         if let Some((HEADER_MAGIC, version)) = content.first_chunk::<12>().map(split_version)
             && version != VERSION
         {
