@@ -1,0 +1,332 @@
+//! From the strands of a frame to smooth curves: children are interpolated, and each strand is resampled along a
+//! Catmull-Rom spline with as many points as the picture can show.
+
+use crate::camera::Camera;
+use crate::{HairLook, RenderError, Settings};
+use drench_io::{Domain, Frame, SolidBody, StrandBody, Values};
+use drench_math::random::Stream;
+use glam::Vec3;
+use rayon::prelude::*;
+
+/// Most curve points of one picture: about 2 GB.
+pub(crate) const POINT_LIMIT: u64 = 60_000_000;
+/// Radius of strands that carry none [m]: human hair.
+const DEFAULT_RADIUS: f32 = 35e-6;
+/// Strands a parallel chunk holds.
+const CHUNK: usize = 1024;
+
+/// All curves of a picture, flat. Points of the same strand follow each other, so point `i` begins a segment if
+/// point `i + 1` belongs to the same strand.
+#[derive(Default)]
+pub(crate) struct Curves {
+    pub positions: Vec<Vec3>,
+    pub radii: Vec<f32>,
+    pub strand: Vec<u32>,
+    pub strands: Vec<Strand>,
+    /// Strands that were left out because a coordinate is not finite.
+    pub skipped: u64,
+    points: Vec<u32>,
+}
+
+/// What the points of one strand share.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Strand {
+    /// First point.
+    pub first: u32,
+    /// Number of points.
+    pub count: u32,
+    /// Index of the groom's look.
+    pub look: u32,
+    /// Random bits that are the same in every frame.
+    pub random: u64,
+}
+
+impl Curves {
+    /// Whether point `i` begins a segment.
+    #[inline]
+    pub fn begins_segment(&self, i: usize) -> bool {
+        i + 1 < self.strand.len() && self.strand[i] == self.strand[i + 1]
+    }
+
+    /// Unit tangent at point `i`, from root to tip, by central differences [Henne2013, 5.2].
+    #[inline]
+    pub fn tangent(&self, i: usize) -> Vec3 {
+        let strand = &self.strands[self.strand[i] as usize];
+        let (first, last) = (strand.first as usize, (strand.first + strand.count - 1) as usize);
+        let (a, b) = (i.saturating_sub(1).max(first), (i + 1).min(last));
+        (self.positions[b] - self.positions[a]).try_normalize().unwrap_or(Vec3::Y)
+    }
+
+    /// Position of point `i` along its strand, 0 root to 1 tip.
+    #[inline]
+    pub fn along(&self, i: usize) -> f32 {
+        let strand = &self.strands[self.strand[i] as usize];
+        (i as u32 - strand.first) as f32 / (strand.count - 1).max(1) as f32
+    }
+
+    /// Reads the strands of `frame`; `looks[i]` is the look of groom `i`.
+    pub fn gather(
+        &mut self,
+        frame: &Frame,
+        settings: &Settings,
+        looks: &[HairLook],
+        camera: &Camera,
+        tolerance: f32,
+    ) -> Result<(), RenderError> {
+        self.positions.clear();
+        self.radii.clear();
+        self.strand.clear();
+        self.strands.clear();
+        self.skipped = 0;
+        let stream = Stream::new(settings.seed, "strand look");
+        for (look, body) in frame.strands.iter().enumerate() {
+            let source = Source::new(body, frame, looks[look].width)?;
+            self.append(&source, look as u32, stream.child(look as u64), camera, tolerance)?;
+        }
+        Ok(())
+    }
+
+    fn append(
+        &mut self,
+        source: &Source,
+        look: u32,
+        stream: Stream,
+        camera: &Camera,
+        tolerance: f32,
+    ) -> Result<(), RenderError> {
+        let count = source.len();
+        // Pass 1: how many points each strand needs; 0 for those that cannot be drawn.
+        self.points.clear();
+        self.points.resize(count, 0);
+        self.points.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, points)| {
+            let mut nodes = Nodes::default();
+            for (k, points) in points.iter_mut().enumerate() {
+                source.read(chunk * CHUNK + k, &mut nodes);
+                *points = nodes.points_needed(camera, tolerance);
+            }
+        });
+        let needed = self.positions.len() as u64 + self.points.iter().map(|&n| u64::from(n)).sum::<u64>();
+        if needed > POINT_LIMIT {
+            return Err(RenderError::TooManyPoints { points: needed, limit: POINT_LIMIT });
+        }
+        // Pass 2: every chunk of strands fills its own part of the arrays.
+        let start = self.positions.len();
+        self.positions.resize(needed as usize, Vec3::ZERO);
+        self.radii.resize(needed as usize, 0.0);
+        self.strand.resize(needed as usize, 0);
+        let mut first = start as u32;
+        let mut chunks = Vec::with_capacity(count.div_ceil(CHUNK));
+        let (mut positions, mut radii, mut ids) =
+            (&mut self.positions[start..], &mut self.radii[start..], &mut self.strand[start..]);
+        for (chunk, points) in self.points.chunks(CHUNK).enumerate() {
+            let id = self.strands.len() as u32;
+            for (k, &n) in points.iter().enumerate() {
+                if n == 0 {
+                    self.skipped += 1;
+                    continue;
+                }
+                let random = stream.bits(source.identity(chunk * CHUNK + k));
+                self.strands.push(Strand { first, count: n, look, random });
+                first += n;
+            }
+            let total = points.iter().sum::<u32>() as usize;
+            let (p, rest) = positions.split_at_mut(total);
+            positions = rest;
+            let (r, rest) = radii.split_at_mut(total);
+            radii = rest;
+            let (s, rest) = ids.split_at_mut(total);
+            ids = rest;
+            chunks.push((chunk, id, points, p, r, s));
+        }
+        chunks.into_par_iter().for_each(|(chunk, mut id, points, positions, radii, ids)| {
+            let mut nodes = Nodes::default();
+            let mut at = 0;
+            for (k, &n) in points.iter().enumerate() {
+                if n == 0 {
+                    continue;
+                }
+                let end = at + n as usize;
+                source.read(chunk * CHUNK + k, &mut nodes);
+                nodes.resample(&mut positions[at..end], &mut radii[at..end]);
+                ids[at..end].fill(id);
+                id += 1;
+                at = end;
+            }
+        });
+        Ok(())
+    }
+}
+
+/// The strands of one groom, simulated and interpolated, each to be read by its number.
+struct Source<'a> {
+    body: &'a StrandBody,
+    strands: usize,
+    radius: Option<&'a [f32]>,
+    ids: Option<&'a [u32]>,
+    skin: Option<&'a SolidBody>,
+    children: usize,
+    width: f32,
+}
+
+impl<'a> Source<'a> {
+    fn new(body: &'a StrandBody, frame: &'a Frame, width: f32) -> Result<Self, RenderError> {
+        let malformed = |reason| RenderError::Malformed { body: body.name.clone(), reason };
+        let strands = body.offsets.len().saturating_sub(1);
+        if body.offsets.windows(2).any(|w| w[0] > w[1]) {
+            return Err(malformed("its offsets fall"));
+        }
+        if strands > 0 && *body.offsets.last().unwrap_or(&0) as usize > body.positions.len() {
+            return Err(malformed("its offsets lead past its last position"));
+        }
+        let radius = match body.attributes.get("radius").map(|a| (a.domain, &a.values)) {
+            Some((Domain::Vertex, Values::F32(values))) if values.len() == body.positions.len() => Some(&values[..]),
+            _ => None,
+        };
+        let ids = match body.attributes.get("id").map(|a| (a.domain, &a.values)) {
+            Some((Domain::Strand, Values::U32(values))) if values.len() == strands => Some(&values[..]),
+            _ => None,
+        };
+        let skin = body.children.as_ref().and_then(|c| frame.solids.iter().find(|solid| solid.name == c.solid));
+        let mut children = 0;
+        if let Some(c) = &body.children {
+            children = c.triangles.len();
+            let lengths = [c.barycentric.len(), c.guides.len(), c.weights.len(), c.length_ratio.len()];
+            if lengths.iter().any(|&n| n != children) {
+                return Err(malformed("the arrays of its children differ in length"));
+            }
+            if children > 0 && skin.is_none() {
+                return Err(malformed("its children stand on a solid that the frame does not hold"));
+            }
+            if c.guides.iter().flatten().any(|&g| g as usize >= strands) {
+                return Err(malformed("a child follows a strand that does not exist"));
+            }
+            if skin.is_some_and(|skin| c.triangles.iter().any(|&t| t as usize >= skin.triangles.len())) {
+                return Err(malformed("a child stands on a triangle that does not exist"));
+            }
+        }
+        Ok(Self { body, strands, radius, ids, skin, children, width })
+    }
+
+    fn len(&self) -> usize {
+        self.strands + self.children
+    }
+
+    /// A number that stays with the strand from frame to frame.
+    fn identity(&self, strand: usize) -> u64 {
+        match self.ids {
+            Some(ids) if strand < self.strands => u64::from(ids[strand]),
+            _ if strand < self.strands => strand as u64,
+            _ => (1 << 32) + (strand - self.strands) as u64,
+        }
+    }
+
+    fn read(&self, strand: usize, nodes: &mut Nodes) {
+        nodes.positions.clear();
+        nodes.radii.clear();
+        if strand < self.strands {
+            for i in self.range(strand) {
+                nodes.positions.push(Vec3::from(self.body.positions[i]));
+                nodes.radii.push(self.radius_at(strand, i));
+            }
+        } else {
+            self.read_child(strand - self.strands, nodes);
+        }
+    }
+
+    fn range(&self, strand: usize) -> std::ops::Range<usize> {
+        self.body.offsets[strand] as usize..self.body.offsets[strand + 1] as usize
+    }
+
+    fn radius_at(&self, strand: usize, i: usize) -> f32 {
+        let taper = || {
+            let range = self.range(strand);
+            let s = (i - range.start) as f32 / (range.len() - 1).max(1) as f32;
+            DEFAULT_RADIUS * (1.0 - 0.7 * s)
+        };
+        self.radius.map_or_else(taper, |r| r[i]) * self.width
+    }
+
+    /// A child is its own skin point plus the blend of its guides, each seen from its root.
+    fn read_child(&self, child: usize, nodes: &mut Nodes) {
+        let (Some(c), Some(skin)) = (&self.body.children, self.skin) else { return };
+        let corner = |v: u32| skin.positions.get(v as usize).map_or(Vec3::NAN, |&p| Vec3::from(p));
+        let [a, b, d] = skin.triangles[c.triangles[child] as usize].map(corner);
+        let [u, v] = c.barycentric[child];
+        let root = a * (1.0 - u - v) + b * u + d * v;
+        let guides = c.guides[child].map(|g| self.range(g as usize));
+        let count = guides.iter().map(|g| g.len()).max().unwrap_or(0);
+        if guides.iter().any(|g| g.is_empty()) {
+            return;
+        }
+        for k in 0..count {
+            let s = k as f32 / (count - 1).max(1) as f32;
+            let (mut offset, mut radius) = (Vec3::ZERO, 0.0);
+            for (j, guide) in guides.iter().enumerate() {
+                let weight = c.weights[child][j];
+                if weight == 0.0 {
+                    continue;
+                }
+                let position = s * (guide.len() - 1) as f32;
+                let i = (position as usize).min(guide.len().saturating_sub(2));
+                let f = position - i as f32;
+                let at = |i: usize| Vec3::from(self.body.positions[(guide.start + i).min(guide.end - 1)]);
+                offset += weight * (at(i).lerp(at(i + 1), f) - at(0));
+                radius += weight * self.radius_at(c.guides[child][j] as usize, (guide.start + i).min(guide.end - 1));
+            }
+            nodes.positions.push(root + offset * c.length_ratio[child]);
+            nodes.radii.push(radius);
+        }
+    }
+}
+
+/// The vertices of one strand.
+#[derive(Default)]
+struct Nodes {
+    positions: Vec<Vec3>,
+    radii: Vec<f32>,
+}
+
+impl Nodes {
+    /// Points that show the curve with an error below `tolerance` [px]; 0 if it cannot be drawn.
+    fn points_needed(&self, camera: &Camera, tolerance: f32) -> u32 {
+        let p = &self.positions;
+        let finite = p.iter().all(|p| p.is_finite() && p.abs().max_element() < 1e9);
+        if p.len() < 2 || !finite || self.radii.iter().any(|r| !r.is_finite() || *r < 0.0) {
+            return 0;
+        }
+        let (_, depth) = camera.project(p[p.len() / 2]);
+        let length: f32 = p.windows(2).map(|w| w[0].distance(w[1])).sum();
+        // Behind the camera the strand is still needed for its shadow.
+        let scale = camera.pixels_per_metre(if depth > 0.0 { depth } else { -depth + length });
+        // A chord of one span leaves the curve by an eighth of the second difference; of h spans by h^2 times that.
+        let bend = p.windows(3).map(|w| (w[0] - 2.0 * w[1] + w[2]).length()).fold(0.0, f32::max) * scale / 8.0;
+        let spans = (p.len() - 1) as f32;
+        let by_bend = spans * (bend / tolerance).sqrt();
+        let by_length = length * scale / 12.0;
+        by_bend.max(by_length).ceil().clamp(2.0, 8.0 * spans) as u32 + 1
+    }
+
+    /// Points at even parameters of the Catmull-Rom spline through the vertices.
+    fn resample(&self, positions: &mut [Vec3], radii: &mut [f32]) {
+        let p = &self.positions;
+        let last = p.len() - 1;
+        let segments = positions.len() - 1;
+        for (k, (position, radius)) in positions.iter_mut().zip(radii).enumerate() {
+            let s = k as f32 * last as f32 / segments as f32;
+            let i = (s as usize).min(last - 1);
+            let t = s - i as f32;
+            // The neighbours of the ends are mirrored: the spline's end spans keep their direction.
+            let before = if i > 0 { p[i - 1] } else { 2.0 * p[0] - p[1] };
+            let after = if i + 2 <= last { p[i + 2] } else { 2.0 * p[last] - p[last - 1] };
+            *position = catmull_rom(before, p[i], p[i + 1], after, t);
+            *radius = self.radii[i] + (self.radii[i + 1] - self.radii[i]) * t;
+        }
+    }
+}
+
+/// The cubic through `b` (t = 0) and `c` (t = 1) whose tangents are half the chords of the neighbours.
+fn catmull_rom(a: Vec3, b: Vec3, c: Vec3, d: Vec3, t: f32) -> Vec3 {
+    let (m0, m1) = (0.5 * (c - a), 0.5 * (d - b));
+    let (t2, t3) = (t * t, t * t * t);
+    b * (2.0 * t3 - 3.0 * t2 + 1.0) + m0 * (t3 - 2.0 * t2 + t) + c * (3.0 * t2 - 2.0 * t3) + m1 * (t3 - t2)
+}

@@ -1,0 +1,118 @@
+//! How strands scatter light.
+
+pub(crate) mod chiang;
+pub(crate) mod kajiya;
+mod lobes;
+
+use crate::{FibreModel, HairLook};
+use chiang::{Chiang, Fibre, absorption_of_colour, absorption_of_melanin, colour_of_absorption};
+use glam::Vec3;
+
+/// A groom's look, ready to shade.
+pub(crate) struct Fur {
+    look: HairLook,
+    tables: Option<Chiang>,
+    root: Vec3,
+    tip: Vec3,
+    /// Share of light that goes on behind a strand of average colour.
+    pub forward: Vec3,
+}
+
+/// One point of a strand, ready to be lit.
+pub(crate) enum Point<'a> {
+    Chiang { model: &'a Chiang, fibre: Fibre, albedo: Vec3 },
+    KajiyaKay { colour: Vec3, shininess: f32, tangent: Vec3, normal: Vec3, towards_eye: Vec3, forward: Vec3 },
+}
+
+impl Fur {
+    pub fn new(look: HairLook) -> Self {
+        let finite = |x: f32, otherwise: f32| if x.is_finite() { x } else { otherwise };
+        let roughness_azimuthal = finite(look.roughness_azimuthal, 0.3);
+        let absorption = absorption_of_melanin(finite(look.melanin, 0.5), finite(look.redness, 0.0));
+        match look.model {
+            FibreModel::Chiang => {
+                let model = Chiang::new(
+                    finite(look.ior, 1.55),
+                    finite(look.roughness, 0.3),
+                    roughness_azimuthal,
+                    finite(look.tilt, 0.0).clamp(-0.3, 0.3),
+                );
+                let sigma = |colour: Vec3| absorption_of_colour(colour, roughness_azimuthal);
+                let root = look.colour.map_or(absorption, sigma);
+                let tip = look.tip_colour.map_or(root, sigma);
+                let forward = model.forward(0.5 * (root + tip));
+                Self { look, tables: Some(model), root, tip, forward }
+            }
+            FibreModel::KajiyaKay => {
+                // The colour whose absorption this is: the same pigment gives both models about the same hair.
+                let root = look.colour.unwrap_or(colour_of_absorption(absorption, roughness_azimuthal));
+                let tip = look.tip_colour.unwrap_or(root);
+                Self { look, tables: None, root, tip, forward: kajiya::forward(0.5 * (root + tip)) }
+            }
+        }
+    }
+
+    /// The look it was made from.
+    pub fn look(&self) -> HairLook {
+        self.look
+    }
+
+    /// Colour of a strand as a surface.
+    pub fn colour(&self, along: f32, random: u64) -> Vec3 {
+        let base = self.root.lerp(self.tip, along);
+        let brightness = self.look.variation * ((random >> 48) as f32 / 32_767.5 - 1.0);
+        match &self.tables {
+            Some(_) => colour_of_absorption(base, self.look.roughness_azimuthal) * (1.0 + brightness),
+            None => base * (1.0 + brightness),
+        }
+    }
+
+    /// The strand at `along` (0 root, 1 tip). `random` is its own; `normal` that of the hair's surface or zero.
+    pub fn point(&self, tangent: Vec3, towards_eye: Vec3, normal: Vec3, along: f32, random: u64) -> Point<'_> {
+        let r = |shift: u32| ((random >> shift) & 0xffff) as f32 / 65_535.0 * 2.0 - 1.0;
+        // The same offset in every frame, or highlights would flicker [Henne2013, 5.2].
+        let jitter = Vec3::new(r(0), r(16), r(32)) * self.look.jitter;
+        let tangent = (tangent + jitter).try_normalize().unwrap_or(tangent);
+        let brightness = r(48) * self.look.variation;
+        let base = self.root.lerp(self.tip, along);
+        match &self.tables {
+            Some(model) => {
+                // Pigment varies between strands by a factor, as brightness does by a difference.
+                let fibre = model.fibre(tangent, towards_eye, base * (-2.5 * brightness).exp());
+                let albedo = model.albedo(&fibre);
+                Point::Chiang { model, fibre, albedo }
+            }
+            None => Point::KajiyaKay {
+                colour: base * (1.0 + brightness),
+                shininess: self.look.shininess,
+                tangent,
+                normal,
+                towards_eye,
+                forward: self.forward,
+            },
+        }
+    }
+}
+
+impl Point<'_> {
+    /// Radiance towards the eye per irradiance from a direction, weakened by so many strands on the way.
+    #[inline]
+    pub fn scattered(&self, towards_light: Vec3, crossings: f32) -> Vec3 {
+        match self {
+            Point::Chiang { model, fibre, .. } => model.scattered(fibre, towards_light, crossings),
+            Point::KajiyaKay { colour, shininess, tangent, normal, towards_eye, forward } => {
+                let passed = chiang::exp(-crossings * (Vec3::ONE - *forward));
+                passed * kajiya::scattered(*colour, *shininess, *tangent, *normal, *towards_eye, towards_light)
+            }
+        }
+    }
+
+    /// Share of light from all around that goes to the eye.
+    #[inline]
+    pub fn albedo(&self) -> Vec3 {
+        match self {
+            Point::Chiang { albedo, .. } => *albedo,
+            Point::KajiyaKay { colour, .. } => 0.8 * *colour,
+        }
+    }
+}

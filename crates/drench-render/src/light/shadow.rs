@@ -1,0 +1,369 @@
+//! Deep opacity maps: how many strands lie between a light and a point [Yuksel2008].
+//!
+//! A map is a picture taken from the light. Each texel holds the depth of the first strand and, in layers behind it
+//! whose thickness grows, how many strands a ray has crossed on average; and the depth of the first solid. Lookups
+//! cost the same however many strands there are and have no noise.
+
+use crate::Light;
+use crate::curves::Curves;
+use crate::raster::bins::{Bins, TileRange};
+use crate::raster::strip::{self, Clip};
+use crate::raster::triangle::Projected;
+use crate::surfaces::Surfaces;
+use glam::{Vec2, Vec3};
+use rayon::prelude::*;
+
+/// Layers behind the first strand; layer k ends at depth extent * ((k + 1) / LAYERS)^4.
+const LAYERS: usize = 8;
+/// Texels of a tile's side.
+const TILE: usize = 64;
+/// Texels a strand must be wide to be solid rather than one of many.
+const SOLID_WIDTH: f32 = 3.0;
+
+/// One light's view of the scene.
+pub(crate) struct ShadowMap {
+    pub light: Light,
+    right: Vec3,
+    up: Vec3,
+    forward: Vec3,
+    origin: Vec3,
+    /// Texels per metre (sun) or per unit slope (lamp).
+    scale: f32,
+    /// Tiles of a side.
+    tiles: usize,
+    /// Depth over which layers are spread [m].
+    extent: f32,
+    /// Texels tile by tile.
+    texels: Vec<Texel>,
+    /// Averages over 1, 2, 4, ... texels: (share that is blocked, that share times the blocker's depth).
+    blocked: Vec<Vec<Vec2>>,
+}
+
+#[derive(Clone, Copy)]
+struct Texel {
+    /// Depth of the first strand [m].
+    first: f32,
+    /// Depth of the first solid [m].
+    solid: f32,
+    /// Strands crossed up to the end of each layer.
+    crossed: [f32; LAYERS],
+}
+
+const EMPTY: Texel = Texel { first: f32::INFINITY, solid: f32::INFINITY, crossed: [0.0; LAYERS] };
+
+/// Buffers that maps share while they are built.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    points: Vec<(Vec2, f32)>,
+    strands: Bins,
+    triangles: Bins,
+    projected: Vec<Projected>,
+}
+
+/// What lies between a point and a light.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shade {
+    /// Strands on the way.
+    pub crossings: f32,
+    /// Share of the light that passes the solids.
+    pub passed: f32,
+}
+
+impl ShadowMap {
+    /// A map of about `size` texels a side that sees the ball of `radius` around `centre`.
+    pub fn new(light: Light, centre: Vec3, radius: f32, size: usize) -> Self {
+        let tiles = size.div_ceil(TILE).max(1);
+        let size = (tiles * TILE) as f32;
+        let (forward, origin, scale) = match light {
+            Light::Sun { direction, .. } => {
+                let forward = direction.try_normalize().unwrap_or(Vec3::NEG_Y);
+                (forward, centre - forward * radius, size / (2.0 * radius))
+            }
+            Light::Lamp { position, .. } => {
+                let towards = centre - position;
+                let distance = towards.length();
+                let sine = (radius / distance.max(1e-6)).min(0.96);
+                let slope = sine / (1.0 - sine * sine).sqrt();
+                (towards.try_normalize().unwrap_or(Vec3::NEG_Y), position, size / (2.0 * slope))
+            }
+        };
+        let right = forward.any_orthonormal_vector();
+        Self {
+            light,
+            right,
+            up: right.cross(forward),
+            forward,
+            origin,
+            scale,
+            tiles,
+            extent: 2.0 * radius,
+            texels: Vec::new(),
+            blocked: Vec::new(),
+        }
+    }
+
+    fn perspective(&self) -> bool {
+        matches!(self.light, Light::Lamp { .. })
+    }
+
+    /// Texel coordinates and depth [m].
+    #[inline]
+    fn project(&self, p: Vec3) -> (Vec2, f32) {
+        let d = p - self.origin;
+        let depth = d.dot(self.forward);
+        let scale = if self.perspective() { self.scale / depth.max(1e-4) } else { self.scale };
+        let half = (self.tiles * TILE) as f32 * 0.5;
+        (Vec2::new(half + d.dot(self.right) * scale, half - d.dot(self.up) * scale), depth)
+    }
+
+    /// Metres of a texel at this depth.
+    #[inline]
+    fn texel(&self, depth: f32) -> f32 {
+        if self.perspective() { depth.max(1e-4) / self.scale } else { 1.0 / self.scale }
+    }
+
+    /// Draws strands and solids; `transparency` is the share of light that goes on behind an average strand.
+    pub fn draw(&mut self, curves: &Curves, surfaces: &Surfaces, transparency: f32, scratch: &mut Scratch) {
+        let mut texels = std::mem::take(&mut self.texels);
+        let Scratch { points, strands, triangles, projected } = scratch;
+        curves.positions.par_iter().map(|&p| self.project(p)).collect_into_vec(points);
+        let (tiles, perspective) = (self.tiles as u16, self.perspective());
+        let near = if perspective { 1e-4 } else { f32::NEG_INFINITY };
+        let half_width = |i: usize| curves.radii[i] / self.texel(points[i].1);
+        strands.fill(points.len().saturating_sub(1), tiles, tiles, |i| {
+            let ((a, za), (b, zb)) = (points[i], points[i + 1]);
+            if !curves.begins_segment(i) || za < near || zb < near {
+                return None;
+            }
+            let reach = half_width(i).max(half_width(i + 1)) + 1.0;
+            TileRange::around(a.min(b) - reach, a.max(b) + reach, TILE as f32, tiles, tiles)
+        });
+        projected.clear();
+        projected.extend((0..surfaces.triangles.len()).filter_map(|t| {
+            let corners = surfaces.corners(t).map(|p| self.project(p));
+            let depth = corners.map(|(_, z)| if perspective { 1.0 / z } else { z });
+            let seen = corners.iter().all(|&(_, z)| z > near);
+            seen.then_some(Projected { corners: corners.map(|(p, _)| p), depth, id: t as u32 })
+        }));
+        triangles.fill(projected.len(), tiles, tiles, |t| {
+            let (low, high) = projected[t].bounds();
+            TileRange::around(low, high, TILE as f32, tiles, tiles)
+        });
+
+        texels.clear();
+        texels.resize(self.tiles * self.tiles * TILE * TILE, EMPTY);
+        texels.par_chunks_mut(TILE * TILE).enumerate().for_each(|(tile, texels)| {
+            let (x0, y0) = ((tile % self.tiles * TILE) as i32, (tile / self.tiles * TILE) as i32);
+            let clip = Clip { x0, y0, x1: x0 + TILE as i32, y1: y0 + TILE as i32 };
+            let place = |x: i32, y: i32| (y - y0) as usize * TILE + (x - x0) as usize;
+            for t in triangles.of(tile) {
+                projected[t as usize].visit(clip, |x, y, depth| {
+                    let texel = &mut texels[place(x, y)];
+                    texel.solid = texel.solid.min(if perspective { 1.0 / depth } else { depth });
+                });
+            }
+            for i in strands.of(tile).map(|i| i as usize) {
+                let ((a, za), (b, zb)) = (points[i], points[i + 1]);
+                strip::visit(a, b, half_width(i).max(half_width(i + 1)) + 0.7, clip, |x, y, t, _| {
+                    let texel = &mut texels[place(x, y)];
+                    texel.first = texel.first.min(za + (zb - za) * t);
+                });
+            }
+            for i in strands.of(tile).map(|i| i as usize) {
+                let ((a, za), (b, zb)) = (points[i], points[i + 1]);
+                let (wa, wb) = (half_width(i), half_width(i + 1));
+                // A rope blocks all light, not just one strand's share.
+                let weight = 1.0 + 5.0 * (wa.max(wb) / SOLID_WIDTH).min(1.0).powi(2);
+                strip::visit(a, b, wa.max(wb) + 1.0, clip, |x, y, t, d| {
+                    let texel = &mut texels[place(x, y)];
+                    let layer = layer_of((za + (zb - za) * t - texel.first) / self.extent);
+                    let layer = (layer as usize).min(LAYERS - 1);
+                    texel.crossed[layer] += weight * strip::coverage(d, wa + (wb - wa) * t);
+                });
+            }
+            for texel in texels {
+                for k in 1..LAYERS {
+                    texel.crossed[k] += texel.crossed[k - 1];
+                }
+            }
+        });
+        self.texels = texels;
+        self.average(1.0 - transparency);
+    }
+
+    /// What lies between the light and a strand's point.
+    pub fn at_strand(&self, p: Vec3) -> Shade {
+        let (at, depth) = self.project(p);
+        let spread = self.spread(depth);
+        let middle = self.tap(at, depth);
+        // Wide lights are seen past the first strands at an angle: a few taps around the middle.
+        let radius = spread * (depth - self.first(at)).clamp(0.0, self.extent) / self.texel(depth);
+        if radius.is_nan() || radius <= 1.0 {
+            return middle;
+        }
+        let mut sum = middle;
+        for k in 1..5 {
+            let tap = self.tap(at + disc(k, 5) * radius, depth);
+            sum.crossings += tap.crossings;
+            sum.passed += tap.passed;
+        }
+        Shade { crossings: sum.crossings / 5.0, passed: sum.passed / 5.0 }
+    }
+
+    /// Share of the light that reaches a point of a solid with this normal; `turn` rotates the taps [rad].
+    pub fn at_solid(&self, p: Vec3, normal: Vec3, absorbed: f32, taps: usize, turn: f32) -> f32 {
+        let (_, depth) = self.project(p);
+        let (at, depth) = self.project(p + normal * (2.0 * self.texel(depth)));
+        let middle = self.solid(at).min(self.first(at));
+        let gap = if middle < depth { depth - middle } else { 0.05 * self.extent };
+        let radius = (self.spread(depth) * gap / self.texel(depth)).clamp(1.0, 64.0);
+        let turn = Vec2::from_angle(turn);
+        let mut sum = 0.0;
+        for k in 0..taps {
+            let tap = self.tap(at + turn.rotate(disc(k, taps)) * radius, depth - self.texel(depth));
+            sum += tap.passed * (-tap.crossings * absorbed).exp();
+        }
+        sum / taps as f32
+    }
+
+    /// Share of the light that reaches a point behind everything, such as the ground.
+    pub fn at_ground(&self, p: Vec3) -> f32 {
+        let (at, depth) = self.project(p);
+        let (spread, texel) = (self.spread(depth), self.texel(depth));
+        let mut gap = 0.25 * self.extent;
+        // The blockers' distance sets the width of the penumbra; their distance is looked up over the width so far.
+        for _ in 0..2 {
+            let found = self.blocked_at(at, (2.0 * spread * gap / texel).max(1.0));
+            if found.x > 1e-4 {
+                gap = (depth - found.y / found.x).max(0.0);
+            }
+        }
+        let radius = (spread * gap / texel).max(0.5);
+        let taps = 12;
+        let sum: f32 = (0..taps).map(|k| self.blocked_at(at + disc(k, taps) * radius, 0.75 * radius).x).sum();
+        1.0 - sum / taps as f32
+    }
+
+    /// Radius of the light's image behind a blocker, per metre of distance to it.
+    fn spread(&self, depth: f32) -> f32 {
+        match self.light {
+            Light::Sun { angle, .. } => (0.5 * angle.clamp(0.0, 1.5)).tan(),
+            Light::Lamp { radius, .. } => (radius / depth.max(1e-3)).min(1.0),
+        }
+    }
+
+    fn index(&self, x: i32, y: i32) -> Option<usize> {
+        let size = (self.tiles * TILE) as i32;
+        if x < 0 || y < 0 || x >= size || y >= size {
+            return None;
+        }
+        let (x, y) = (x as usize, y as usize);
+        Some(((y / TILE) * self.tiles + x / TILE) * TILE * TILE + (y % TILE) * TILE + x % TILE)
+    }
+
+    fn first(&self, at: Vec2) -> f32 {
+        self.index(at.x as i32, at.y as i32).map_or(f32::INFINITY, |i| self.texels[i].first)
+    }
+
+    fn solid(&self, at: Vec2) -> f32 {
+        self.index(at.x as i32, at.y as i32).map_or(f32::INFINITY, |i| self.texels[i].solid)
+    }
+
+    /// The four texels around a place, blended.
+    fn tap(&self, at: Vec2, depth: f32) -> Shade {
+        let corner = (at - 0.5).floor();
+        let f = at - 0.5 - corner;
+        let bias = 2.0 * self.texel(depth);
+        let mut shade = Shade { crossings: 0.0, passed: 0.0 };
+        for (dx, dy, weight) in
+            [(0, 0, (1.0 - f.x) * (1.0 - f.y)), (1, 0, f.x * (1.0 - f.y)), (0, 1, (1.0 - f.x) * f.y), (1, 1, f.x * f.y)]
+        {
+            let Some(i) = self.index(corner.x as i32 + dx, corner.y as i32 + dy) else {
+                shade.passed += weight;
+                continue;
+            };
+            let texel = &self.texels[i];
+            shade.crossings += weight * texel.crossed_at(depth, self.extent);
+            // Half lit at twice the bias behind the surface: hides the stairs of the map.
+            shade.passed += weight * ((texel.solid - depth) / bias + 2.5).clamp(0.0, 1.0);
+        }
+        shade
+    }
+
+    fn average(&mut self, absorbed: f32) {
+        let mut size = self.tiles * TILE;
+        let texels = &self.texels;
+        let tiles = self.tiles;
+        let base: Vec<Vec2> = (0..size * size)
+            .into_par_iter()
+            .map(|i| {
+                let (x, y) = (i % size, i / size);
+                let texel = &texels[((y / TILE) * tiles + x / TILE) * TILE * TILE + (y % TILE) * TILE + x % TILE];
+                let hair = 1.0 - (-absorbed * texel.crossed[LAYERS - 1]).exp();
+                let blocked = if texel.solid.is_finite() { 1.0 } else { hair };
+                let depth = texel.solid.min(texel.first);
+                Vec2::new(blocked, if blocked > 0.0 { blocked * depth } else { 0.0 })
+            })
+            .collect();
+        self.blocked = vec![base];
+        while size > 8 {
+            let fine = &self.blocked[self.blocked.len() - 1];
+            let half = size / 2;
+            let coarse = (0..half * half)
+                .map(|i| {
+                    let j = (i / half) * 2 * size + (i % half) * 2;
+                    0.25 * (fine[j] + fine[j + 1] + fine[j + size] + fine[j + size + 1])
+                })
+                .collect();
+            self.blocked.push(coarse);
+            size = half;
+        }
+    }
+
+    /// Averages over about this many texels, blended between levels.
+    fn blocked_at(&self, at: Vec2, width: f32) -> Vec2 {
+        let level = width.max(1.0).log2().min((self.blocked.len() - 1) as f32);
+        let low = level as usize;
+        let high = (low + 1).min(self.blocked.len() - 1);
+        self.blocked_in(at, low).lerp(self.blocked_in(at, high), level - low as f32)
+    }
+
+    fn blocked_in(&self, at: Vec2, level: usize) -> Vec2 {
+        let size = (self.tiles * TILE) >> level;
+        let q = at / (1 << level) as f32 - 0.5;
+        let corner = q.floor();
+        let f = q - corner;
+        let get = |dx: i32, dy: i32| {
+            let (x, y) = (corner.x as i32 + dx, corner.y as i32 + dy);
+            let inside = x >= 0 && y >= 0 && (x as usize) < size && (y as usize) < size;
+            if inside { self.blocked[level][y as usize * size + x as usize] } else { Vec2::ZERO }
+        };
+        get(0, 0).lerp(get(1, 0), f.x).lerp(get(0, 1).lerp(get(1, 1), f.x), f.y)
+    }
+}
+
+impl Texel {
+    #[inline]
+    fn crossed_at(&self, depth: f32, extent: f32) -> f32 {
+        if depth <= self.first {
+            return 0.0;
+        }
+        let layer = layer_of((depth - self.first) / extent).min(LAYERS as f32 - 1e-3);
+        let k = layer as usize;
+        let before = if k > 0 { self.crossed[k - 1] } else { 0.0 };
+        before + (self.crossed[k] - before) * (layer - k as f32)
+    }
+}
+
+/// Layer, with fraction, at a share of the depth extent.
+#[inline]
+fn layer_of(share: f32) -> f32 {
+    share.max(0.0).sqrt().sqrt() * LAYERS as f32
+}
+
+/// Point `k` of `count` spread evenly over the unit disc along a spiral [Vogel1979].
+#[inline]
+pub(crate) fn disc(k: usize, count: usize) -> Vec2 {
+    let radius = ((k as f32 + 0.5) / count as f32).sqrt();
+    Vec2::from_angle(k as f32 * 2.399_963) * radius
+}

@@ -1,0 +1,6 @@
+//! What covers which pixel.
+
+pub(crate) mod bins;
+pub(crate) mod strip;
+pub(crate) mod tile;
+pub(crate) mod triangle;

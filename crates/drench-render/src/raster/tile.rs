@@ -1,0 +1,265 @@
+//! One tile of the picture: solids into a depth buffer, strands over it from front to back, then the colours of
+//! whatever the strands left visible.
+
+use super::bins::{Bins, TileRange};
+use super::strip::{self, Clip};
+use super::triangle::{Projected, cut_near};
+use crate::camera::{Camera, NEAR};
+use crate::picture::interleaved_noise;
+use crate::shade::Stage;
+use glam::{Vec2, Vec3};
+use rayon::prelude::*;
+use std::f32::consts::TAU;
+
+/// Pixels of a tile's side.
+pub(crate) const TILE: usize = 32;
+/// Samples of a pixel's side for the edges of solids.
+const SIDE: usize = 2;
+const SAMPLES: usize = TILE * SIDE;
+/// What is left to see of a pixel when strands stop being drawn.
+const OPAQUE: f32 = 0.004;
+/// Half width from which a strand is shaded as a surface instead of a fibre [px].
+const ROPE: f32 = 1.5;
+
+const NOTHING: u32 = u32::MAX;
+const GROUND: u32 = u32::MAX - 1;
+
+/// Everything in front of the camera, projected and sorted into tiles.
+#[derive(Default)]
+pub(crate) struct Projection {
+    points: Vec<(Vec2, f32)>,
+    strands: Bins,
+    triangles: Vec<Projected>,
+    solids: Bins,
+    columns: usize,
+    rows: usize,
+}
+
+impl Projection {
+    pub fn prepare(&mut self, stage: &Stage, width: usize, height: usize) {
+        let (camera, curves) = (&stage.camera, stage.curves);
+        (self.columns, self.rows) = (width.div_ceil(TILE), height.div_ceil(TILE));
+        let (columns, rows) = (self.columns as u16, self.rows as u16);
+        curves.positions.par_iter().map(|&p| camera.project(p)).collect_into_vec(&mut self.points);
+        let points = &self.points;
+        self.strands.fill(points.len().saturating_sub(1), columns, rows, |i| {
+            let ((a, za), (b, zb)) = (points[i], points[i + 1]);
+            if !curves.begins_segment(i) || za < NEAR || zb < NEAR {
+                return None;
+            }
+            let reach = 1.0 + curves.radii[i].max(curves.radii[i + 1]) * camera.pixels_per_metre(za.min(zb));
+            TileRange::around(a.min(b) - reach, a.max(b) + reach, TILE as f32, columns, rows)
+        });
+        self.triangles.clear();
+        for t in 0..stage.surfaces.triangles.len() {
+            let corners = stage.surfaces.corners(t);
+            let depth = corners.map(|p| camera.project(p).1);
+            cut_near(corners, depth, 2.0 * NEAR, |piece| {
+                let projected = piece.map(|p| camera.project(p));
+                self.triangles.push(Projected {
+                    // Coordinates count samples, not pixels.
+                    corners: projected.map(|(p, _)| p * SIDE as f32),
+                    depth: projected.map(|(_, z)| 1.0 / z),
+                    id: t as u32,
+                });
+            });
+        }
+        let triangles = &self.triangles;
+        self.solids.fill(triangles.len(), columns, rows, |t| {
+            let (low, high) = triangles[t].bounds();
+            TileRange::around(low, high, SAMPLES as f32, columns, rows)
+        });
+    }
+
+    pub fn tiles(&self) -> usize {
+        self.columns * self.rows
+    }
+
+    /// Adds this view of the scene, `weight` times, to the picture.
+    pub fn draw(&self, stage: &Stage, width: usize, weight: f32, picture: &mut [Vec3]) {
+        let height = picture.len() / width;
+        let tiles: Vec<Vec<Vec3>> =
+            (0..self.tiles()).into_par_iter().map_init(Canvas::default, |canvas, tile| canvas.draw(self, stage, tile)).collect();
+        for (tile, colours) in tiles.iter().enumerate() {
+            let (x0, y0) = (tile % self.columns * TILE, tile / self.columns * TILE);
+            let columns = TILE.min(width - x0);
+            for y in 0..TILE.min(height - y0) {
+                let row = &mut picture[(y0 + y) * width + x0..][..columns];
+                row.iter_mut().zip(&colours[y * TILE..]).for_each(|(pixel, &colour)| *pixel += colour * weight);
+            }
+        }
+    }
+}
+
+/// Buffers of the tile that a thread is drawing.
+#[derive(Default)]
+struct Canvas {
+    /// 1 / depth and what is there, for each sample.
+    nearness: Vec<f32>,
+    owner: Vec<u32>,
+    /// Nearest and farthest solid of each pixel [m].
+    depth: Vec<(f32, f32)>,
+    /// Colour of the strands so far and what still shines through, for each pixel.
+    strands: Vec<(Vec3, f32)>,
+    order: Vec<(u32, u32)>,
+}
+
+impl Canvas {
+    fn draw(&mut self, projection: &Projection, stage: &Stage, tile: usize) -> Vec<Vec3> {
+        let (x0, y0) = ((tile % projection.columns * TILE) as i32, (tile / projection.columns * TILE) as i32);
+        self.draw_solids(projection, stage, tile, x0, y0);
+        self.draw_strands(projection, stage, tile, x0, y0);
+        (0..TILE * TILE).map(|pixel| self.resolve(stage, pixel, x0, y0)).collect()
+    }
+
+    fn draw_solids(&mut self, projection: &Projection, stage: &Stage, tile: usize, x0: i32, y0: i32) {
+        self.nearness.clear();
+        self.nearness.resize(SAMPLES * SAMPLES, 0.0);
+        self.owner.clear();
+        self.owner.resize(SAMPLES * SAMPLES, NOTHING);
+        if let Some(ground) = &stage.settings.ground {
+            for (i, (nearness, owner)) in self.nearness.iter_mut().zip(&mut self.owner).enumerate() {
+                let (origin, direction) = stage.camera.ray(sample_place(i % SAMPLES, i / SAMPLES, x0, y0));
+                let inverse = direction.y / (ground.height - origin.y);
+                // Beyond 10 km it is the horizon.
+                if inverse > 1e-4 {
+                    (*nearness, *owner) = (inverse, GROUND);
+                }
+            }
+        }
+        let (sx, sy) = (x0 * SIDE as i32, y0 * SIDE as i32);
+        let clip = Clip { x0: sx, y0: sy, x1: sx + SAMPLES as i32, y1: sy + SAMPLES as i32 };
+        for t in projection.solids.of(tile) {
+            let triangle = &projection.triangles[t as usize];
+            triangle.visit(clip, |x, y, nearness| {
+                let i = (y - sy) as usize * SAMPLES + (x - sx) as usize;
+                if nearness > self.nearness[i] {
+                    self.nearness[i] = nearness;
+                    self.owner[i] = triangle.id;
+                }
+            });
+        }
+        self.depth.clear();
+        self.depth.extend((0..TILE * TILE).map(|pixel| {
+            let nearness = samples_of(pixel).map(|i| self.nearness[i]);
+            let (low, high) = nearness.iter().fold((f32::INFINITY, 0.0_f32), |(l, h), &n| (l.min(n), h.max(n)));
+            (1.0 / high.max(1e-9), 1.0 / low.max(1e-9))
+        }));
+    }
+
+    fn draw_strands(&mut self, projection: &Projection, stage: &Stage, tile: usize, x0: i32, y0: i32) {
+        self.strands.clear();
+        self.strands.resize(TILE * TILE, (Vec3::ZERO, 1.0));
+        let points = &projection.points;
+        self.order.clear();
+        self.order.extend(projection.strands.of(tile).map(|i| {
+            let depth = points[i as usize].1 + points[i as usize + 1].1;
+            // The bits of positive numbers rise with them.
+            (depth.to_bits(), i)
+        }));
+        self.order.sort_unstable();
+        let clip = Clip { x0, y0, x1: x0 + TILE as i32, y1: y0 + TILE as i32 };
+        let mut open = TILE * TILE;
+        for &(_, i) in &self.order {
+            let i = i as usize;
+            let ((a, za), (b, zb)) = (points[i], points[i + 1]);
+            let half_width = |i: usize, z: f32| stage.curves.radii[i] * stage.camera.pixels_per_metre(z);
+            let (wa, wb) = (half_width(i, za), half_width(i + 1, zb));
+            let rope = wa.max(wb) > ROPE;
+            let mut colours = None;
+            strip::visit(a, b, wa.max(wb) + 1.0, clip, |x, y, t, d| {
+                let pixel = (y - y0) as usize * TILE + (x - x0) as usize;
+                let (colour, left) = &mut self.strands[pixel];
+                if *left < OPAQUE {
+                    return;
+                }
+                let z = za + (zb - za) * t;
+                let (nearest, farthest) = self.depth[pixel];
+                if z > farthest {
+                    return;
+                }
+                let width = wa + (wb - wa) * t;
+                let mut covered = strip::coverage(d, width);
+                if z > nearest {
+                    let free = samples_of(pixel).iter().filter(|&&i| self.nearness[i] * z < 1.0).count();
+                    covered *= free as f32 / (SIDE * SIDE) as f32;
+                }
+                if covered < 1e-5 {
+                    return;
+                }
+                let own = if rope {
+                    let across = across(&stage.camera, b - a);
+                    stage.rope(i, t, d / width.max(1e-6), across)
+                } else {
+                    let (ca, cb) = *colours.get_or_insert_with(|| (stage.strand_point(i), stage.strand_point(i + 1)));
+                    ca.lerp(cb, t)
+                };
+                *colour += own * (*left * covered);
+                *left *= 1.0 - covered;
+                if *left < OPAQUE {
+                    open -= 1;
+                }
+            });
+            if open == 0 {
+                break;
+            }
+        }
+    }
+
+    /// The colour of a pixel: strands over solids, ground or sky.
+    fn resolve(&self, stage: &Stage, pixel: usize, x0: i32, y0: i32) -> Vec3 {
+        let (strands, left) = self.strands[pixel];
+        if left < OPAQUE {
+            return strands;
+        }
+        let samples = samples_of(pixel);
+        let owner = samples.map(|i| self.owner[i]);
+        let (x, y) = (x0 + (pixel % TILE) as i32, y0 + (pixel / TILE) as i32);
+        let turn = interleaved_noise(x as u32, y as u32) * TAU;
+        // One colour does for a pixel that shows one thing; edges get one for each sample.
+        let behind = if owner.iter().all(|&o| o == owner[0]) {
+            self.colour(stage, owner[0], Vec2::new(x as f32 + 0.5, y as f32 + 0.5), turn)
+        } else {
+            let place = |i: usize| sample_place(i % SAMPLES, i / SAMPLES, x0, y0);
+            samples.map(|i| self.colour(stage, self.owner[i], place(i), turn)).iter().sum::<Vec3>()
+                / (SIDE * SIDE) as f32
+        };
+        strands + behind * left
+    }
+
+    fn colour(&self, stage: &Stage, owner: u32, place: Vec2, turn: f32) -> Vec3 {
+        let (origin, direction) = stage.camera.ray(place);
+        match (owner, &stage.settings.ground) {
+            (NOTHING, _) => stage.background(direction),
+            (GROUND, Some(ground)) => {
+                let distance = (ground.height - origin.y) / direction.y;
+                stage.ground(ground, origin + direction * distance, direction)
+            }
+            (triangle, _) => match stage.surfaces.hit(triangle as usize, origin, direction) {
+                Some((distance, normal)) => {
+                    stage.solid(triangle as usize, origin + direction * distance, normal, turn)
+                }
+                None => Vec3::ZERO,
+            },
+        }
+    }
+}
+
+/// Direction in space that is across a line of the picture, on the side of positive distances.
+fn across(camera: &Camera, line: Vec2) -> Vec3 {
+    let u = line.normalize_or(Vec2::X);
+    // Distance grows along (u.y, -u.x); the picture's y runs down.
+    (camera.right() * u.y + camera.up() * u.x).normalize_or(camera.right())
+}
+
+/// Samples of a pixel.
+fn samples_of(pixel: usize) -> [usize; SIDE * SIDE] {
+    let first = pixel / TILE * SIDE * SAMPLES + pixel % TILE * SIDE;
+    [first, first + 1, first + SAMPLES, first + SAMPLES + 1]
+}
+
+/// Where in the picture a sample lies [px].
+fn sample_place(x: usize, y: usize, x0: i32, y0: i32) -> Vec2 {
+    let at = |k: usize, start: i32| start as f32 + (k as f32 + 0.5) / SIDE as f32;
+    Vec2::new(at(x, x0), at(y, y0))
+}

@@ -1,0 +1,268 @@
+//! From a frame to a picture.
+
+use crate::camera::Camera;
+use crate::curves::Curves;
+use crate::fibre::Fur;
+use crate::light::ambient::{Ambient, Blockers, sky_radiance};
+use crate::light::arriving;
+use crate::light::shadow::{Scratch, ShadowMap, disc};
+use crate::raster::tile::Projection;
+use crate::shade::Stage;
+use crate::surfaces::Surfaces;
+use crate::{Picture, Quality, RenderError, Settings, View};
+use drench_io::Frame;
+use glam::Vec3;
+use rayon::prelude::*;
+use std::f32::consts::PI;
+use std::sync::atomic::AtomicU64;
+
+/// Most pixels of one picture: 8192 x 8192.
+const PIXEL_LIMIT: u64 = 1 << 26;
+/// Longest side of a picture [px].
+const SIDE_LIMIT: u32 = 16_384;
+
+/// Makes pictures of frames. Keeps its buffers from picture to picture.
+pub struct Renderer {
+    settings: Settings,
+    effort: Effort,
+    grooms: Vec<String>,
+    furs: Vec<Fur>,
+    curves: Curves,
+    surfaces: Surfaces,
+    maps: Vec<ShadowMap>,
+    scratch: Scratch,
+    ambient: Ambient,
+    projection: Projection,
+    cache: Vec<AtomicU64>,
+    linear: Vec<Vec3>,
+}
+
+/// What a quality means at a resolution.
+#[derive(Clone, Copy, Debug)]
+struct Effort {
+    /// Pixels of the internal picture per pixel, along a side.
+    supersampling: u32,
+    /// Error of curves [px].
+    tolerance: f32,
+    /// Texels of a shadow map's side.
+    map: usize,
+    /// Taps of a solid's soft shadow.
+    taps: usize,
+    /// Cells of the ambient grid's longest side.
+    cells: usize,
+    /// Directions of the sky.
+    directions: usize,
+    /// Points on the lens if it is open.
+    lens: usize,
+}
+
+impl Effort {
+    fn new(settings: &Settings) -> Self {
+        let side = settings.width.max(settings.height) as usize;
+        match settings.quality {
+            Quality::Preview => Self {
+                supersampling: 1,
+                tolerance: 0.3,
+                map: (side * 4 / 5).clamp(192, 1024),
+                taps: 12,
+                cells: (side / 12).clamp(28, 64),
+                directions: (side / 24).clamp(16, 36),
+                lens: 16,
+            },
+            Quality::Beauty => Self {
+                supersampling: 2,
+                tolerance: 0.1,
+                map: (side * 3 / 2).clamp(512, 2048),
+                taps: 48,
+                cells: 112,
+                directions: 96,
+                lens: 64,
+            },
+        }
+        .with_samples(settings.samples)
+    }
+
+    fn with_samples(self, samples: Option<u32>) -> Self {
+        let Some(samples) = samples else { return self };
+        let side = f64::from(samples.max(1)).sqrt().round() as u32;
+        Self { supersampling: side.clamp(1, 4), lens: samples.clamp(1, 1024) as usize, ..self }
+    }
+}
+
+impl Renderer {
+    /// A renderer for pictures of these settings.
+    pub fn new(settings: Settings) -> Result<Self, RenderError> {
+        let (width, height) = (settings.width, settings.height);
+        if width == 0 || height == 0 {
+            return Err(RenderError::NoPixels { width, height });
+        }
+        if u64::from(width) * u64::from(height) > PIXEL_LIMIT || width.max(height) > SIDE_LIMIT {
+            return Err(RenderError::TooManyPixels { width, height, limit: PIXEL_LIMIT });
+        }
+        let mut effort = Effort::new(&settings);
+        while u64::from(width) * u64::from(height) * u64::from(effort.supersampling).pow(2) > PIXEL_LIMIT {
+            effort.supersampling -= 1;
+        }
+        Ok(Self {
+            settings,
+            effort,
+            grooms: Vec::new(),
+            furs: Vec::new(),
+            curves: Curves::default(),
+            surfaces: Surfaces::default(),
+            maps: Vec::new(),
+            scratch: Scratch::default(),
+            ambient: Ambient::default(),
+            projection: Projection::default(),
+            cache: Vec::new(),
+            linear: Vec::new(),
+        })
+    }
+
+    /// What the pictures look like.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// One picture of one frame. The same inputs give the same bits on any number of threads.
+    pub fn render(&mut self, frame: &Frame, view: &View) -> Result<Picture, RenderError> {
+        let scale = self.effort.supersampling;
+        let (width, height) = (self.settings.width * scale, self.settings.height * scale);
+        let camera = Camera::new(view, width, height)?;
+
+        self.choose_looks(frame);
+        let looks: Vec<_> = self.furs.iter().map(Fur::look).collect();
+        self.curves.gather(frame, &self.settings, &looks, &camera, self.effort.tolerance)?;
+        self.surfaces.gather(frame, &self.settings)?;
+        let (low, high) = bounds(&self.curves, &self.surfaces);
+        let (centre, radius) = (0.5 * (low + high), 0.5 * low.distance(high).max(1e-3));
+        self.draw_shadows(centre, radius);
+        self.spread_sky(low, high);
+        self.draw(camera, centre, radius, width as usize, height as usize);
+        Ok(self.develop(width as usize))
+    }
+
+    fn choose_looks(&mut self, frame: &Frame) {
+        let names = frame.strands.iter().map(|body| &body.name);
+        if self.grooms.iter().eq(names.clone()) {
+            return;
+        }
+        self.grooms = names.cloned().collect();
+        self.furs = (self.grooms.iter())
+            .map(|name| {
+                let mut look = self.settings.hair.get(name).copied().unwrap_or_default();
+                look.model = self.settings.shading.unwrap_or(look.model);
+                Fur::new(look)
+            })
+            .collect();
+    }
+
+    /// Share of light that goes on behind an average strand.
+    fn transparency(&self) -> f32 {
+        let mean = |fur: &Fur| fur.forward.element_sum() / 3.0;
+        self.furs.iter().map(mean).sum::<f32>() / self.furs.len().max(1) as f32
+    }
+
+    fn draw_shadows(&mut self, centre: Vec3, radius: f32) {
+        let transparency = self.transparency();
+        self.maps.clear();
+        for &light in &self.settings.lights {
+            let mut map = ShadowMap::new(light, centre, radius, self.effort.map);
+            map.draw(&self.curves, &self.surfaces, transparency, &mut self.scratch);
+            self.maps.push(map);
+        }
+    }
+
+    fn spread_sky(&mut self, mut low: Vec3, mut high: Vec3) {
+        // Room for the contact shadow around the feet.
+        let margin = 0.25 * (high - low).max_element();
+        low -= Vec3::new(margin, 0.05 * margin, margin);
+        high += Vec3::new(margin, 0.05 * margin, margin);
+        let mut ground_irradiance = Vec3::ZERO;
+        if let Some(ground) = &self.settings.ground {
+            if low.y > ground.height && low.y - ground.height < 2.0 * margin {
+                low.y = ground.height;
+            } else if low.y < ground.height && high.y > ground.height {
+                low.y = ground.height;
+            }
+            let below = (0.5 * (low + high)).with_y(ground.height);
+            ground_irradiance = 0.5 * PI * (sky_radiance(&self.settings.sky, Vec3::Y) + sky_radiance(&self.settings.sky, Vec3::X));
+            for light in &self.settings.lights {
+                let (towards, irradiance) = arriving(light, below);
+                ground_irradiance += irradiance * towards.y.max(0.0);
+            }
+        }
+        let blockers = Blockers {
+            curves: &self.curves,
+            furs: &self.furs,
+            surfaces: &self.surfaces,
+            sky: self.settings.sky,
+            ground: self.settings.ground,
+            ground_irradiance,
+        };
+        self.ambient.build(&blockers, low, high, self.effort.cells, self.effort.directions);
+    }
+
+    fn draw(&mut self, camera: Camera, centre: Vec3, radius: f32, width: usize, height: usize) {
+        let points = self.curves.positions.len();
+        self.cache.par_iter_mut().for_each(|packed| *packed.get_mut() = 0);
+        self.cache.resize_with(points, AtomicU64::default);
+        self.linear.clear();
+        self.linear.resize(width * height, Vec3::ZERO);
+        let absorbed = 1.0 - self.transparency();
+        let views = if camera.lens_radius > 0.0 { self.effort.lens } else { 1 };
+        for k in 0..views {
+            let lens = if views > 1 { disc(k, views) * camera.lens_radius } else { glam::Vec2::ZERO };
+            let stage = Stage {
+                settings: &self.settings,
+                camera: camera.through(lens),
+                curves: &self.curves,
+                furs: &self.furs,
+                surfaces: &self.surfaces,
+                maps: &self.maps,
+                ambient: &self.ambient,
+                centre,
+                radius,
+                absorbed,
+                taps: self.effort.taps,
+                cache: &self.cache,
+            };
+            self.projection.prepare(&stage, width, height);
+            self.projection.draw(&stage, width, 1.0 / views as f32, &mut self.linear);
+        }
+    }
+
+    /// Averages the internal picture and applies the exposure.
+    fn develop(&self, width: usize) -> Picture {
+        let (scale, gain) = (self.effort.supersampling as usize, self.settings.exposure.clamp(-30.0, 30.0).exp2());
+        let pixel = |i: usize| {
+            let (x, y) = (i % self.settings.width as usize * scale, i / self.settings.width as usize * scale);
+            let rows = (0..scale).map(|row| self.linear[(y + row) * width + x..][..scale].iter().sum::<Vec3>());
+            (rows.sum::<Vec3>() * (gain / (scale * scale) as f32)).to_array()
+        };
+        let pixels = (0..self.settings.width as usize * self.settings.height as usize).map(pixel).collect();
+        let skipped = self.curves.skipped + self.surfaces.skipped;
+        Picture { width: self.settings.width, height: self.settings.height, pixels, skipped }
+    }
+}
+
+/// The box around what is on stage. Solids count as far as they are near the strands: a floor of a hundred metres
+/// must not take all texels of the shadow maps.
+fn bounds(curves: &Curves, surfaces: &Surfaces) -> (Vec3, Vec3) {
+    let around = |points: &[Vec3]| {
+        let none = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+        points.iter().filter(|p| p.is_finite()).fold(none, |(low, high), &p| (low.min(p), high.max(p)))
+    };
+    let strands = around(&curves.positions);
+    let mut solids = around(&surfaces.positions);
+    match (strands.0.x <= strands.1.x, solids.0.x <= solids.1.x) {
+        (true, true) => {
+            let reach = 0.75 * strands.0.distance(strands.1);
+            solids = (solids.0.max(strands.0 - reach), solids.1.min(strands.1 + reach));
+            (strands.0.min(solids.0), strands.1.max(solids.1))
+        }
+        (true, false) => strands,
+        (false, true) => solids,
+        (false, false) => (Vec3::splat(-0.5), Vec3::splat(0.5)),
+    }
+}

@@ -1,0 +1,197 @@
+//! The colour of what a camera sees: strands, solids, ground, sky.
+
+use crate::camera::Camera;
+use crate::curves::Curves;
+use crate::fibre::Fur;
+use crate::light::ambient::{Ambient, sky_radiance};
+use crate::light::arriving;
+use crate::light::shadow::{Shade, ShadowMap};
+use crate::surfaces::Surfaces;
+use crate::{Ground, Settings, material};
+use glam::Vec3;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Everything that decides a colour.
+pub(crate) struct Stage<'a> {
+    pub settings: &'a Settings,
+    pub camera: Camera,
+    pub curves: &'a Curves,
+    pub furs: &'a [Fur],
+    pub surfaces: &'a Surfaces,
+    pub maps: &'a [ShadowMap],
+    pub ambient: &'a Ambient,
+    /// Centre and radius of what is on stage [m].
+    pub centre: Vec3,
+    pub radius: f32,
+    /// Share of light that an average strand does not let on.
+    pub absorbed: f32,
+    /// Taps of a solid's soft shadow.
+    pub taps: usize,
+    /// Colours of curve points that were already computed, packed.
+    pub cache: &'a [AtomicU64],
+}
+
+impl Stage<'_> {
+    /// Radiance of the background in a direction.
+    pub fn background(&self, direction: Vec3) -> Vec3 {
+        if !self.settings.sky.visible {
+            return Vec3::ZERO;
+        }
+        sky_radiance(&self.settings.sky, direction.normalize_or_zero())
+    }
+
+    /// Radiance of a curve's point towards the camera, computed once per picture.
+    pub fn strand_point(&self, i: usize) -> Vec3 {
+        let packed = self.cache[i].load(Ordering::Relaxed);
+        if packed != 0 {
+            return unpack(packed);
+        }
+        let colour = self.strand_colour(i);
+        // Another thread may do the same at the same time, but it finds the same value.
+        let packed = pack(colour);
+        self.cache[i].store(packed, Ordering::Relaxed);
+        unpack(packed)
+    }
+
+    fn strand_colour(&self, i: usize) -> Vec3 {
+        let p = self.curves.positions[i];
+        let strand = &self.curves.strands[self.curves.strand[i] as usize];
+        let eye = (self.camera.position - p).normalize_or_zero();
+        let sky = self.ambient.at(p);
+        let fur = &self.furs[strand.look as usize];
+        let point = fur.point(self.curves.tangent(i), eye, sky.opening(), self.curves.along(i), strand.random);
+        let mut colour = point.albedo() * sky.radiance(eye, 0.4);
+        for map in self.maps {
+            let (towards, irradiance) = arriving(&map.light, p);
+            let Shade { crossings, passed } = map.at_strand(p);
+            if passed > 1e-3 {
+                colour += point.scattered(towards, crossings) * irradiance * passed;
+            }
+        }
+        colour
+    }
+
+    /// Radiance of a strand that is wide enough to have a surface, seen at `side` of its width (-1 to 1) and a
+    /// fraction `t` of the way from point `i` to the next. `right` is the direction across the strand in the picture.
+    pub fn rope(&self, i: usize, t: f32, side: f32, right: Vec3) -> Vec3 {
+        let curves = self.curves;
+        let centre = curves.positions[i].lerp(curves.positions[i + 1], t);
+        let radius = curves.radii[i] + (curves.radii[i + 1] - curves.radii[i]) * t;
+        let tangent = curves.tangent(i).lerp(curves.tangent(i + 1), t).normalize_or(Vec3::Y);
+        let eye = (self.camera.position - centre).normalize_or_zero();
+        let facing = (eye - tangent * eye.dot(tangent)).normalize_or(right);
+        let side = side.clamp(-1.0, 1.0);
+        let mut normal = facing * (1.0 - side * side).sqrt() + right * side;
+        let strand = &curves.strands[curves.strand[i] as usize];
+        let mut shade = 1.0;
+        if radius > YARN_RADIUS {
+            // Three plies wound around each other: grooves darken, and tilt the surface along the rope.
+            let turns = strand_length(curves, i, t) / (7.0 * radius);
+            let wind = 1.5 * (side.asin() + std::f32::consts::TAU * turns);
+            let ridge = wind.sin().abs();
+            shade = 0.35 + 0.65 * ridge.sqrt();
+            let slope = wind.cos() * wind.sin().signum() * (1.0 - ridge);
+            normal = (normal + 0.55 * slope * (right + 0.8 * tangent)).normalize_or(normal);
+        }
+        let p = centre + normal * radius;
+        let colour = self.furs[strand.look as usize].colour(curves.along(i), strand.random) * shade;
+        let mut out = material::ambient(colour, 0.8, 1.0, self.ambient.at(p).irradiance(normal), Vec3::ZERO);
+        for map in self.maps {
+            let (towards, irradiance) = arriving(&map.light, p);
+            if normal.dot(towards) > 0.0 {
+                let Shade { crossings, passed } = map.at_strand(p + (normal + towards) * radius);
+                let passed = passed * (-crossings * self.absorbed).exp();
+                out += material::lit(colour, 0.7, normal, eye, towards) * irradiance * passed;
+            }
+        }
+        out
+    }
+
+    /// Radiance of a solid's surface.
+    pub fn solid(&self, triangle: usize, p: Vec3, normal: Vec3, turn: f32) -> Vec3 {
+        let look = &self.surfaces.looks[self.surfaces.look[triangle] as usize];
+        let eye = (self.camera.position - p).normalize_or_zero();
+        let sky = self.ambient.at(p + normal * self.ambient.cell());
+        let mirror = (normal * (2.0 * normal.dot(eye)) - eye).normalize_or_zero();
+        let mut out = material::ambient(
+            look.colour,
+            look.roughness,
+            normal.dot(eye),
+            sky.irradiance(normal),
+            sky.radiance(mirror, 0.9),
+        );
+        for map in self.maps {
+            let (towards, irradiance) = arriving(&map.light, p);
+            let lit = material::lit(look.colour, look.roughness, normal, eye, towards);
+            if lit != Vec3::ZERO {
+                out += lit * irradiance * map.at_solid(p, normal, self.absorbed, self.taps, turn);
+            }
+        }
+        out
+    }
+
+    /// Radiance of the ground; far away it fades into the background, as a studio's floor does.
+    pub fn ground(&self, ground: &Ground, p: Vec3, direction: Vec3) -> Vec3 {
+        let away = (p - self.centre).with_y(0.0).length() / self.radius;
+        let fade = ((away - 2.5) / 12.0).clamp(0.0, 1.0);
+        let fade = fade * fade * (3.0 - 2.0 * fade);
+        if fade >= 1.0 {
+            return self.background(direction);
+        }
+        let eye = -direction.normalize_or_zero();
+        let normal = Vec3::Y * if eye.y < 0.0 { -1.0 } else { 1.0 };
+        let sky = self.ambient.at(p + normal * (0.5 * self.ambient.cell()));
+        let mirror = Vec3::new(-eye.x, eye.y, -eye.z);
+        let mut out = material::ambient(
+            ground.colour,
+            ground.roughness,
+            normal.dot(eye),
+            sky.irradiance(normal),
+            sky.radiance(mirror, 0.9),
+        );
+        for map in self.maps {
+            let (towards, irradiance) = arriving(&map.light, p);
+            let lit = material::lit(ground.colour, ground.roughness, normal, eye, towards);
+            if lit != Vec3::ZERO {
+                out += lit * irradiance * map.at_ground(p);
+            }
+        }
+        out.lerp(self.background(direction), fade)
+    }
+}
+
+/// Radius from which a strand is drawn as a rope of three plies [m].
+const YARN_RADIUS: f32 = 0.4e-3;
+
+fn strand_length(curves: &Curves, i: usize, t: f32) -> f32 {
+    let strand = &curves.strands[curves.strand[i] as usize];
+    let span = |k: usize| curves.positions[k].distance(curves.positions[k + 1]);
+    (strand.first as usize..i).map(span).sum::<f32>() + span(i) * t
+}
+
+/// Three channels of 20 bits (8 exponent, 12 mantissa) and a mark that something is stored.
+fn pack(colour: Vec3) -> u64 {
+    let bits = |x: f32| u64::from(x.clamp(0.0, 1e6).to_bits() >> 11);
+    1 << 63 | bits(colour.x) << 42 | bits(colour.y) << 21 | bits(colour.z)
+}
+
+fn unpack(packed: u64) -> Vec3 {
+    let value = |shift: u32| f32::from_bits(((packed >> shift & 0x1f_ffff) as u32) << 11);
+    Vec3::new(value(42), value(21), value(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packed_colours_keep_three_digits() {
+        for colour in [Vec3::ZERO, Vec3::new(0.001, 1.0, 17.3), Vec3::new(-1.0, f32::MAX, 0.5)] {
+            let expected = colour.clamp(Vec3::ZERO, Vec3::splat(1e6));
+            let got = unpack(pack(colour));
+            assert!((got - expected).abs().cmple(expected * 3e-4).all(), "{got} {expected}");
+            assert_ne!(pack(colour), 0);
+        }
+        assert!(unpack(pack(Vec3::NAN)).is_finite() || pack(Vec3::NAN) != 0);
+    }
+}
