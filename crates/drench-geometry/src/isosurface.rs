@@ -196,7 +196,13 @@ mod tests {
         let axes: [Vec<f64>; 3] = [axis(20, 1e-5), axis(20, 0.0), axis(21, 2e-5)];
         let distance = |p: DVec3| p.length() - 1.0;
         let bend = |p: DVec3| p + DVec3::X * (0.1 * p.y * p.y);
-        let mesh = surface_nets([&axes[0], &axes[1], &axes[2]], bend, distance, |p| p.normalize_or_zero());
+        let mesh_on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let axes = [&axes[0][..], &axes[1][..], &axes[2][..]];
+            pool.install(|| surface_nets(axes, bend, distance, |p| p.normalize_or_zero()))
+        };
+        let mesh = mesh_on(1);
+        assert_eq!(mesh, mesh_on(8));
         let topology = mesh.topology();
         assert!(topology.is_closed());
         assert_eq!(topology.euler_characteristic(), 2);

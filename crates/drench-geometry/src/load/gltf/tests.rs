@@ -33,10 +33,7 @@ impl File {
     }
 
     fn vectors(&mut self, values: &[DVec3]) -> usize {
-        let flat: Vec<f64> = values.iter().flat_map(|v| v.to_array()).collect();
-        let bytes: Vec<u8> = flat.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect();
-        let extra = r#","min":[-9,-9,-9],"max":[9,9,9]"#;
-        self.bytes(&bytes, "VEC3", 5126, values.len(), extra)
+        self.floats("VEC3", 3, &values.iter().flat_map(|v| v.to_array()).collect::<Vec<_>>())
     }
 
     fn times(&mut self, times: &[f64]) -> usize {
