@@ -69,7 +69,7 @@ impl Grower<'_> {
 
     /// The point at the distance `ds` from `last` near `p` that keeps `clearance` from the skin, if there is one.
     pub fn outside(&self, mut p: DVec3, last: DVec3, ds: f64, clearance: f64) -> DVec3 {
-        for _ in 0..4 {
+        for _ in 0..8 {
             let Some((distance, out)) = self.skin.within(p, clearance) else { break };
             if distance >= clearance - 1e-3 * ds {
                 break;

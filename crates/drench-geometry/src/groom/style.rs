@@ -89,9 +89,20 @@ pub(super) fn strand(
         let stream = Stream::new(settings.seed, "noise");
         // Neighbours move alike, but not the same.
         let own = stream.direction(index) * 0.3;
-        for (k, p) in line.iter_mut().enumerate().skip(1) {
-            let x = (k as f64 * ds / reach).min(1.0);
-            *p += noise::vector(stream, *p / style.size + own) * (style.amplitude * x * (2.0 - x));
+        // Noise is smooth at its own size: a few values, and straight lines between them.
+        let stride = ((0.2 * style.size / ds) as usize).max(1);
+        let at = |p: DVec3| noise::vector(stream, p / style.size + own);
+        let mut begin = 0;
+        let mut from = at(line[0]);
+        while begin + 1 < line.len() {
+            let end = (begin + stride).min(line.len() - 1);
+            let to = at(line[end]);
+            for k in begin + 1..=end {
+                let x = (k as f64 * ds / reach).min(1.0);
+                let shift = from.lerp(to, (k - begin) as f64 / (end - begin) as f64);
+                line[k] += shift * (style.amplitude * x * (2.0 - x));
+            }
+            (begin, from) = (end, to);
         }
     }
     resample(grower, line, root.length, layer, out);
