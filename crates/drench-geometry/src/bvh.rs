@@ -9,7 +9,7 @@ use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 /// Triangles in a leaf, at most.
-const LEAF: usize = 4;
+const LEAF: usize = 2;
 
 /// A tree over the triangles of a mesh, with a copy of their corners.
 #[derive(Clone, Debug)]
