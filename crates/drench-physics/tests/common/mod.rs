@@ -1,5 +1,5 @@
 //! A bench for strands: one call builds a body, one call steps it.
-#![allow(dead_code, missing_docs)]
+#![allow(dead_code, missing_docs, clippy::unwrap_used)]
 
 use drench_physics::air::{Air, AirFlow};
 use drench_physics::contact::Collider;
