@@ -1,5 +1,20 @@
 //! Meshes, distance fields, sampling on surfaces, grooms: knows no physics.
 
+pub mod bunny;
+pub mod bvh;
+pub mod clean;
+pub mod error;
+pub mod field;
+pub mod groom;
+pub mod head;
+mod isosurface;
 pub mod mesh;
+mod morton;
+pub mod poisson;
+pub mod primitives;
+pub mod subdivide;
+pub mod topology;
+pub mod winding;
 
+pub use error::GeometryError;
 pub use mesh::{SurfacePoint, TriMesh};
