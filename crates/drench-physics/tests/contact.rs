@@ -4,26 +4,11 @@
 mod common;
 
 use common::*;
-use drench_physics::contact::{Collider, Placement, SignedDistance};
+use drench_geometry::field::Field;
+use drench_physics::contact::{Collider, Placement};
 use drench_physics::strands::Material;
 use drench_physics::synthetic::HairyBall;
 use glam::{DQuat, DVec3};
-
-struct Ball(f64);
-
-impl SignedDistance for Ball {
-    fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3) {
-        (point.length() - self.0, point.normalize_or(DVec3::Y))
-    }
-}
-
-struct Ground;
-
-impl SignedDistance for Ground {
-    fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3) {
-        (point.y, DVec3::Y)
-    }
-}
 
 fn deepest(body: &Body, centre: DVec3, radius: f64) -> f64 {
     body.state.positions.iter().map(|p| radius - (*p - centre).length()).fold(0.0, f64::max)
@@ -36,7 +21,7 @@ fn nothing_is_inside_after_a_fast_ball_passed_through() {
         let curtain: Vec<DVec3> =
             (0..80).flat_map(|s| straight(DVec3::Z * (0.005 * f64::from(s) - 0.2), DVec3::NEG_Y, 0.3, 20)).collect();
         let mut body = Body::new(&curtain, 20, Material::default(), method);
-        let ball = Ball(0.05);
+        let ball = Field::Sphere { radius: 0.05 };
         let at = |step: i32| Placement::at(DVec3::new(0.4 * f64::from(step) - 2.03, -0.15, 0.0));
         let mut touched = 0;
         for step in 0..12 {
@@ -58,7 +43,7 @@ fn a_curtain_is_carried_by_a_ball_that_moves_fast_but_not_through() {
     let curtain: Vec<DVec3> =
         (0..40).flat_map(|s| straight(DVec3::Z * (0.005 * f64::from(s) - 0.1), DVec3::NEG_Y, 0.3, 20)).collect();
     let mut body = Body::new(&curtain, 20, Material::default(), dftl());
-    let ball = Ball(0.05);
+    let ball = Field::Sphere { radius: 0.05 };
     let at = |step: i32| Placement::at(DVec3::new(0.12 * f64::from(step) - 0.2, -0.15, 0.0));
     for step in 0..3 {
         let collider = [Collider::new(&ball, at(step), at(step + 1), 0.2)];
@@ -76,7 +61,7 @@ fn hair_lies_on_the_head_it_grows_from_without_jitter() {
         let hair = HairyBall::new(0.1, 150, -0.5, 0.01, |_| 9);
         let material = Material { damping: 2.0, contact_radius: 1e-3, shape: 0.1, ..Material::default() };
         let mut body = Body::new(&hair.positions, 9, material, method);
-        let ball = Ball(0.1);
+        let ball = Field::Sphere { radius: 0.1 };
         let still = [Collider::new(&ball, Placement::IDENTITY, Placement::IDENTITY, 0.3)];
         for _ in 0..1200 {
             body.step_among(&still, 0.005);
@@ -110,7 +95,7 @@ fn friction_holds_hair_on_a_moving_floor() {
         let mut rest = straight(DVec3::Y * 0.03, DVec3::NEG_Y, 0.03, 4);
         rest.extend(straight(DVec3::new(0.01, 0.001, 0.0), DVec3::X, 0.05, 6));
         let mut body = Body::new(&rest, 10, Material { contact_radius: 1e-3, ..limp() }, dftl());
-        let ground = Ground;
+        let ground = Field::HalfSpace;
         for step in 0..10 {
             let at = |step: i32| Placement::at(DVec3::Z * 0.001 * f64::from(step));
             let collider = [Collider::new(&ground, at(step), at(step + 1), friction)];
@@ -127,7 +112,7 @@ fn far_solids_change_nothing() {
     let rest = helix(DVec3::ZERO, 0.01, 0.03, 2.0, 20);
     let (mut alone, mut near) =
         (Body::new(&rest, 20, Material::default(), dftl()), Body::new(&rest, 20, Material::default(), dftl()));
-    let ball = Ball(0.2);
+    let ball = Field::Sphere { radius: 0.2 };
     let far = [Collider::new(&ball, Placement::at(DVec3::X * 9.0), Placement::at(DVec3::X * 9.1), 0.3)];
     for _ in 0..20 {
         alone.step(0.005);
@@ -140,7 +125,7 @@ fn far_solids_change_nothing() {
 fn a_deforming_surface_carries_what_touches_it() {
     let rest = straight(DVec3::new(-0.05, 0.001, 0.0), DVec3::X, 0.1, 8);
     let mut body = Body::new(&rest, 8, Material { contact_radius: 1e-3, ..limp() }, dftl());
-    let ground = Ground;
+    let ground = Field::HalfSpace;
     let slide = |_: DVec3| DVec3::Z * 0.001;
     for _ in 0..10 {
         let collider = [Collider::new(&ground, Placement::IDENTITY, Placement::IDENTITY, 1.0).deforming(&slide)];

@@ -13,12 +13,20 @@ mod resolve;
 
 pub(crate) use resolve::{Hold, clearance, resolve};
 
+use drench_geometry::field::Field;
 use glam::{DMat3, DQuat, DVec3};
 
 /// A signed distance with its gradient, negative inside.
 pub trait SignedDistance: Sync {
-    /// Distance [local m] and its gradient, of unit length where the field is exact, at a local point.
+    /// Distance [local m] at a local point, and the unit direction in which it grows.
     fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3);
+}
+
+impl SignedDistance for Field {
+    #[inline]
+    fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3) {
+        Field::distance_and_gradient(self, point)
+    }
 }
 
 /// Where a solid stands: world = translation + rotation (scale local).
@@ -112,37 +120,12 @@ impl<'a> Collider<'a> {
     /// Distance and unit gradient at a local point.
     #[inline]
     fn sample(&self, local: DVec3) -> (f64, DVec3) {
-        let (distance, gradient) = self.field.distance_and_gradient(local);
-        (distance, gradient.normalize_or(DVec3::Y))
+        self.field.distance_and_gradient(local)
     }
 
     /// How far the solid's motion carries any point within `reach` of `point` over the substep, at most [m].
     fn carry(&self, point: DVec3, reach: f64) -> f64 {
         let carried = self.world(self.local_before(point));
         (carried - point).length() + self.turn * reach
-    }
-}
-
-#[cfg(test)]
-pub(crate) mod shapes {
-    //! Exact fields for tests.
-    use super::*;
-
-    /// A ball around the origin.
-    pub struct Ball(pub f64);
-
-    impl SignedDistance for Ball {
-        fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3) {
-            (point.length() - self.0, point.normalize_or(DVec3::Y))
-        }
-    }
-
-    /// Everything below y = 0.
-    pub struct Ground;
-
-    impl SignedDistance for Ground {
-        fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3) {
-            (point.y, DVec3::Y)
-        }
     }
 }

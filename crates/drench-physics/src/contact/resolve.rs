@@ -146,15 +146,15 @@ fn rise_at_length(anchor: DVec3, length: f64, b: DVec3, normal: DVec3, rise: f64
 
 #[cfg(test)]
 mod tests {
-    use super::super::shapes::{Ball, Ground};
     use super::super::{Collider, Placement};
     use super::*;
+    use drench_geometry::field::Field;
     use drench_math::random::Stream;
     use glam::DQuat;
 
     #[test]
     fn a_fast_vertex_does_not_jump_through_a_ball() {
-        let ball = Ball(0.1);
+        let ball = Field::Sphere { radius: 0.1 };
         let collider = [Collider::new(&ball, Placement::IDENTITY, Placement::IDENTITY, 0.0)];
         let touch = resolve(&collider, DVec3::new(-1.0, 0.01, 0.0), DVec3::new(1.0, 0.01, 0.0), 0.001, None);
         assert!(touch.contact);
@@ -163,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_fast_ball_pushes_a_vertex_in_front_of_it() {
-        let ball = Ball(0.1);
+        let ball = Field::Sphere { radius: 0.1 };
         let pose = |x: f64| Placement { scale: 2.0, ..Placement::at(DVec3::X * x) };
         let collider = [Collider::new(&ball, pose(-1.0), pose(1.0), 0.5)];
         let start = DVec3::new(0.0, 0.02, 0.0);
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn held_vertices_keep_their_length_and_stay_outside() {
-        let ball = Ball(0.1);
+        let ball = Field::Sphere { radius: 0.1 };
         let turned = Placement { rotation: DQuat::from_rotation_z(0.3), ..Placement::IDENTITY };
         let collider = [Collider::new(&ball, Placement::IDENTITY, turned, 0.3)];
         let stream = Stream::new(4, "held");
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn friction_stops_what_is_pressed_hard_enough() {
-        let ground = Ground;
+        let ground = Field::HalfSpace;
         let slip = |friction: f64| {
             let collider = [Collider::new(&ground, Placement::IDENTITY, Placement::IDENTITY, friction)];
             let start = DVec3::new(0.0, 0.001, 0.0);

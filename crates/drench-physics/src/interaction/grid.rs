@@ -1,12 +1,12 @@
 //! The grid of all bodies: assembled from their deposits, then applied to their velocities.
 
 use super::deposit::Deposit;
-use super::tile::{CHANNELS, EDGE, Key, ROW, SIDE, SLAB, Spot, TILE, Table, key, pair, tile_of};
+use super::tile::{CHANNELS, EDGE, Key, ROW, SIDE, SLAB, Spot, TILE, Table, key, node, tile_of};
 use super::{Gradient, Interaction, Storage};
 use crate::strands::{StrandScratch, StrandState};
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
-use wide::f32x8;
+use wide::f32x4;
 
 /// Vertices a task handles.
 const CHUNK: usize = 8192;
@@ -181,24 +181,28 @@ impl Grid {
 /// Velocity and density gradient at a spot of a tile.
 #[inline(always)]
 fn interpolate(nodes: &[f32], spot: &Spot, inverse_cell: f64) -> (DVec3, DVec3) {
-    let [fx, fy, fz] = spot.fraction;
-    let (wy, wz) = (f32x8::splat(fy), f32x8::splat(fz));
-    let near_low = pair(nodes, spot.offset);
-    let near_high = pair(nodes, spot.offset + ROW);
-    let far_low = pair(nodes, spot.offset + SLAB);
-    let far_high = pair(nodes, spot.offset + SLAB + ROW);
-    // Along y, then z; a register still holds both ends along x.
+    let [fx, fy, fz] = spot.fraction.map(f32x4::splat);
+    // Along x: value and difference of the four edges of the cell.
+    let edge = |offset: usize| {
+        let (low, high) = (node(nodes, offset), node(nodes, offset + CHANNELS));
+        let difference = high - low;
+        (difference.mul_add(fx, low), difference)
+    };
+    let (near_low, near_low_dx) = edge(spot.offset);
+    let (near_high, near_high_dx) = edge(spot.offset + ROW);
+    let (far_low, far_low_dx) = edge(spot.offset + SLAB);
+    let (far_high, far_high_dx) = edge(spot.offset + SLAB + ROW);
+    // Then along y, then z.
     let (near_dy, far_dy) = (near_high - near_low, far_high - far_low);
-    let near = near_dy.mul_add(wy, near_low);
-    let far = far_dy.mul_add(wy, far_low);
-    let dz = (far - near).to_array();
-    let dy = (far_dy - near_dy).mul_add(wz, near_dy).to_array();
-    let value = (far - near).mul_add(wz, near).to_array();
-    let along_x = |v: &[f32; 8], channel: usize| v[channel] + (v[channel + 4] - v[channel]) * fx;
-    let velocity =
-        DVec3::new(f64::from(along_x(&value, 1)), f64::from(along_x(&value, 2)), f64::from(along_x(&value, 3)));
-    let gradient = DVec3::new(f64::from(value[4] - value[0]), f64::from(along_x(&dy, 0)), f64::from(along_x(&dz, 0)));
-    (velocity, gradient * inverse_cell)
+    let near = near_dy.mul_add(fy, near_low);
+    let dz = far_dy.mul_add(fy, far_low) - near;
+    let dy = (far_dy - near_dy).mul_add(fz, near_dy);
+    let near_dx = (near_high_dx - near_low_dx).mul_add(fy, near_low_dx);
+    let far_dx = (far_high_dx - far_low_dx).mul_add(fy, far_low_dx);
+    let dx = (far_dx - near_dx).mul_add(fz, near_dx);
+    let [_, u, v, w] = dz.mul_add(fz, near).to_array();
+    let gradient = Vec3::new(dx.to_array()[0], dy.to_array()[0], dz.to_array()[0]);
+    (Vec3::new(u, v, w).as_dvec3(), gradient.as_dvec3() * inverse_cell)
 }
 
 /// Adds what `other`, the tile at `offset` from `own`, holds of the nodes that both share.

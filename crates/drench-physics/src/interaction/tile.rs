@@ -1,7 +1,7 @@
 //! Tiles of the grid: addresses, the hash table that finds them, and the arithmetic of a node row.
 
 use glam::DVec3;
-use wide::f32x8;
+use wide::{f32x4, f32x8};
 
 /// Cells along the edge of a tile.
 pub(super) const EDGE: i32 = 8;
@@ -62,13 +62,14 @@ impl Spot {
     }
 }
 
-/// Two neighbouring nodes along x, as one register.
+/// Density and velocity of a node.
 #[inline(always)]
-pub(super) fn pair(nodes: &[f32], offset: usize) -> f32x8 {
-    let row: &[f32; 8] = nodes[offset..offset + 8].first_chunk().expect("a slice of eight");
-    f32x8::new(*row)
+pub(super) fn node(nodes: &[f32], offset: usize) -> f32x4 {
+    let node: &[f32; 4] = nodes[offset..offset + 4].first_chunk().expect("a slice of four");
+    f32x4::new(*node)
 }
 
+/// Adds to two neighbouring nodes along x, as one register.
 #[inline(always)]
 pub(super) fn add_pair(nodes: &mut [f32], offset: usize, value: f32x8) {
     let row: &mut [f32; 8] = nodes[offset..offset + 8].first_chunk_mut().expect("a slice of eight");

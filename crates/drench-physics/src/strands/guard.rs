@@ -5,7 +5,7 @@
 
 use super::Context;
 use super::lanes::{Batch, LANES, Lane, Lane3};
-use super::state::Tally;
+use super::state::{Tally, Watched};
 use crate::contact::{self, Hold};
 
 /// Rise over run of the cone around a root in which hair may lie closer to the skin than the contact radius.
@@ -107,16 +107,32 @@ impl Guard {
         }
     }
 
-    /// Measures the clearance of the lanes in `near`; returns those that must be watched during the iterations.
-    pub fn measure(&mut self, context: &Context, batch: &Batch, i: usize, near: u32, new: Lane3, margin: Lane) -> u32 {
-        let mut watched = 0;
+    /// Moves the lanes in `near` from `old` to `new` without entering a solid, and notes how far they stay from any.
+    pub fn meet(
+        &mut self,
+        context: &Context,
+        batch: &Batch,
+        i: usize,
+        near: u32,
+        (old, new): (Lane3, &mut Lane3),
+        tally: &mut Tally,
+    ) -> Watched {
+        let mut watched = Watched::default();
         for lane in 0..LANES {
-            if near >> lane & 1 == 1 && batch.has(lane, i) {
-                let (distance, _) = contact::clearance(context.colliders, new.lane(lane), 0.0);
-                self.clear.as_mut_array()[lane] = distance;
-                let reach = margin.as_array()[lane] + self.carry.as_array()[lane];
-                watched |= u32::from(distance < reach + context.model.material.contact_radius) << lane;
+            if near >> lane & 1 == 0 || !batch.has(lane, i) {
+                continue;
             }
+            let keep = self.keep(context, lane);
+            let touch = contact::resolve(context.colliders, old.lane(lane), new.lane(lane), keep, None);
+            if touch.contact {
+                new.set_lane(lane, touch.position);
+                tally.contacts += 1;
+            }
+            self.clear.as_mut_array()[lane] = touch.clearance;
+            watched.lanes |= 1 << lane;
+            watched.keep[lane] = keep;
+            watched.clear[lane] = touch.clearance;
+            watched.seen[lane] = touch.position;
         }
         watched
     }

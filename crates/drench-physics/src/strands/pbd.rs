@@ -8,7 +8,7 @@
 use super::guard::Guard;
 use super::lanes::{Batch, LANES, Lane, Lane3, unit};
 use super::model::Tip;
-use super::state::Partition;
+use super::state::{Partition, Watched};
 use super::{Context, Span, rod};
 use crate::contact;
 use crate::error::{PhysicsError, check};
@@ -144,22 +144,20 @@ fn clamp_tips(context: &Context, batch: &Batch, new: &mut [Lane3]) {
     }
 }
 
-/// Which vertices contact must look at during the iterations, and the distance they must keep.
+/// Brings the predictions to the solids by a swept test and notes which vertices must be watched during the iterations.
 fn watch(context: &Context, batch: &Batch, partition: &mut Partition) -> bool {
-    let Partition { old, new, watched, .. } = partition;
+    let Partition { old, new, watched, tally, .. } = partition;
     let Some(mut guard) = Guard::at_roots(context, batch, new[0]) else { return false };
     let mut any = 0;
     for i in 1..batch.longest {
         let length = batch.load_scalar(i, &context.model.lengths);
-        // Iterations may move a vertex by about a segment more, and bring it that much closer along the strand.
-        let near = guard.near(context, length, old[i], new[i], length + length);
-        watched[i].lanes = if near == 0 { 0 } else { guard.measure(context, batch, i, near, new[i], length) };
+        // A stretched prediction may be that much closer along the strand, and iterations move it on.
+        let near = guard.near(context, length, old[i], new[i], length);
+        watched[i] = match near {
+            0 => Watched::default(),
+            _ => guard.meet(context, batch, i, near, (old[i], &mut new[i]), tally),
+        };
         any |= watched[i].lanes;
-        for lane in 0..LANES {
-            if watched[i].lanes >> lane & 1 == 1 {
-                watched[i].keep[lane] = guard.keep(context, lane);
-            }
-        }
     }
     any != 0
 }
@@ -180,7 +178,7 @@ fn iterate(context: &Context, parameters: &Parameters, batch: &Batch, partition:
         let gain = working * Lane::splat(parameters.relaxation);
         project(model, parameters, batch, gain, &mut partition.new);
         if touching {
-            touch(context, batch, working, iteration, partition);
+            touch(context, batch, working, partition);
         }
         if iteration < least {
             continue;
@@ -252,21 +250,24 @@ fn shares(mass: MassLaw, i: usize, clamped: bool, batch: &Batch) -> (Lane, Lane)
     (Lane::new(share.0), Lane::new(share.1))
 }
 
-/// Pushes watched vertices of working lanes out of solids.
-fn touch(context: &Context, batch: &Batch, working: Lane, iteration: u32, partition: &mut Partition) {
+/// Pushes watched vertices of working lanes out of solids, where they may have come near since they were last seen.
+fn touch(context: &Context, batch: &Batch, working: Lane, partition: &mut Partition) {
     let Partition { old, new, watched, tally, .. } = partition;
-    let last = if context.model.tip == Tip::Clamped { batch.longest - 1 } else { batch.longest };
-    for i in 1..last {
+    let clamped = context.model.tip == Tip::Clamped;
+    for i in 1..batch.longest {
+        let Watched { lanes, keep, clear, seen } = &mut watched[i];
         for lane in 0..LANES {
-            if watched[i].lanes >> lane & 1 == 0 || working.as_array()[lane] == 0.0 {
+            if *lanes >> lane & 1 == 0 || working.as_array()[lane] == 0.0 || (clamped && i == batch.tip(lane)) {
                 continue;
             }
-            let keep = watched[i].keep[lane];
-            let touch = contact::resolve(context.colliders, old[i].lane(lane), new[i].lane(lane), keep, None);
+            let target = new[i].lane(lane);
+            if clear[lane] - (target - seen[lane]).length() > keep[lane] {
+                continue;
+            }
+            let touch = contact::resolve(context.colliders, old[i].lane(lane), target, keep[lane], None);
+            (clear[lane], seen[lane]) = (touch.clearance, touch.position);
             if touch.contact {
                 new[i].set_lane(lane, touch.position);
-                // Counted once a step.
-                tally.contacts += u64::from(iteration == 1);
                 tally.penetration_max = tally.penetration_max.max(touch.penetration);
             }
         }

@@ -85,7 +85,11 @@ impl StrandScratch {
     pub fn memory(&self) -> usize {
         self.partitions
             .iter()
-            .map(|p| p.old.capacity() * 264 + p.rod.capacity() * size_of::<Row>() + p.deposit.memory())
+            .map(|p| {
+                p.old.capacity() * (224 + size_of::<Watched>())
+                    + p.rod.capacity() * size_of::<Row>()
+                    + p.deposit.memory()
+            })
             .sum()
     }
 }
@@ -102,11 +106,16 @@ pub(crate) struct Partition {
     pub tally: Tally,
 }
 
-/// Lanes of a vertex that contact must watch, as bits, and the distance each must keep [m].
+/// Lanes of a vertex that contact must watch while it is moved about.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Watched {
+    /// Bits of the lanes.
     pub lanes: u32,
+    /// Distance to keep [m].
     pub keep: [f64; LANES],
+    /// Distance to the nearest solid [m] when last looked at, and where that was.
+    pub clear: [f64; LANES],
+    pub seen: [DVec3; LANES],
 }
 
 /// What one solve met.
