@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// Hair, fur and rope that move: from a scene file to a movie.
 #[derive(Debug, Parser)]
-#[command(name = "drench", version, about, propagate_version = true, max_term_width = 110)]
+#[command(name = "drench", version, max_term_width = 110)]
 #[command(after_help = "Begin with:  drench scenes  and  drench run bunny --size preview")]
 pub struct Cli {
     #[command(subcommand)]
@@ -52,7 +52,7 @@ impl SizeArgument {
 pub struct SceneArguments {
     /// Name of a built-in scene (see `drench scenes`) or path of a scene file
     pub scene: String,
-    /// Size of the scene
+    /// Size of the scene [default: preview]
     #[arg(long, value_enum)]
     pub size: Option<SizeArgument>,
     /// Changes any key of the scene, such as --set simulation.substeps=8 (repeatable)

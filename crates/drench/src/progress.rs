@@ -112,8 +112,9 @@ impl Progress {
     pub fn message(&self, text: &str) {
         match &self.voice {
             Voice::Bar(bar) => bar.suspend(|| text::error_line(text)),
-            Voice::Lines | Voice::Quiet => text::error_line(text),
+            Voice::Lines => text::error_line(text),
             Voice::Json => self.event("message", json!({ "text": text })),
+            Voice::Quiet => {}
         }
     }
 

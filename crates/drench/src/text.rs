@@ -45,6 +45,23 @@ pub fn table(heading: &[&str], rows: &[Vec<String>]) -> String {
     lines.join("\n")
 }
 
+/// Breaks a sentence into lines of at most 100 characters, of which all but the first begin after `indent` spaces.
+pub fn wrapped(sentence: &str, indent: usize) -> String {
+    let mut lines = vec![String::new()];
+    for word in sentence.split_whitespace() {
+        let last = lines.last_mut().expect("at least one line");
+        if last.is_empty() {
+            last.push_str(word);
+        } else if indent + last.chars().count() + 1 + word.chars().count() <= 100 {
+            last.push(' ');
+            last.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines.join(&format!("\n{}", " ".repeat(indent)))
+}
+
 /// `1234567` as `1 234 567`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
@@ -112,6 +129,15 @@ mod tests {
         assert_eq!(figure(-20.0), "-20");
         assert_eq!(figure(100_000.0), "100000");
         assert_eq!(figure(1.5e-9), "1.500e-9");
+    }
+
+    #[test]
+    fn long_sentences_are_broken_between_words() {
+        assert_eq!(wrapped("a  short one", 5), "a short one");
+        let long = wrapped(&"seven77 ".repeat(30), 20);
+        assert!(long.lines().enumerate().all(|(i, line)| line.len() <= if i == 0 { 80 } else { 100 }), "{long}");
+        assert!(long.lines().skip(1).all(|line| line.starts_with(&" ".repeat(20))));
+        assert_eq!(wrapped("", 3), "");
     }
 
     #[test]

@@ -46,7 +46,7 @@ fn inspect(folder: &Path) -> Result<Findings, Failure> {
         entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
     };
     let images = names(&folder.join("images")).iter().filter(|name| name.ends_with(".png")).count();
-    let movie = names(folder).into_iter().find(|name| name.starts_with("movie."));
+    let movie = names(folder).into_iter().find(|name| name.starts_with("movie.") && !name.ends_with(".part"));
     Ok(Findings { record, frames, damaged, stats, images, movie, bytes: size_of(folder) })
 }
 

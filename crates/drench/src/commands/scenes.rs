@@ -6,6 +6,9 @@ use crate::text;
 use drench_scene::{Scene, Size, Source, builtin};
 use serde_json::{Map, Value, json};
 
+/// Column at which descriptions begin.
+const INDENT: usize = 14;
+
 /// Lists the built-in scenes, or prints the file of one.
 pub fn scenes(arguments: &ScenesArguments) -> Result<(), Failure> {
     if let Some(name) = &arguments.name {
@@ -20,14 +23,14 @@ pub fn scenes(arguments: &ScenesArguments) -> Result<(), Failure> {
         text::json(&Value::Array(list?));
         return Ok(());
     }
-    let rows: Result<Vec<Vec<String>>, Failure> = names
-        .map(|name| {
-            let scene = loaded(name, Size::Preview)?;
-            Ok(vec![scene.name, scene.shows, scene.figure])
-        })
-        .collect();
-    text::line(&text::table(&["scene", "shows", "after"], &rows?));
-    text::line("");
+    for name in names {
+        let scene = loaded(name, Size::Preview)?;
+        text::line(&format!("{name:<INDENT$}{}", text::wrapped(&scene.shows, INDENT)));
+        if !scene.figure.is_empty() {
+            text::line(&format!("{:<INDENT$}{}", "", text::wrapped(&scene.figure, INDENT)));
+        }
+        text::line("");
+    }
     text::line("drench run NAME --size tiny|preview|full   simulates one and makes a movie");
     text::line("drench scenes NAME > my.toml               prints one, ready to be edited");
     Ok(())
