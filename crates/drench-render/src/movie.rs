@@ -90,7 +90,8 @@ impl MovieWriter {
 
     /// Adds a picture that is already tone-mapped, three bytes a pixel.
     pub fn add_srgb8(&mut self, width: u32, height: u32, rgb: &[u8]) -> Result<(), RenderError> {
-        if (width, height) != (self.width, self.height) || rgb.len() as u64 != u64::from(width) * u64::from(height) * 3 {
+        if (width, height) != (self.width, self.height) || rgb.len() as u64 != u64::from(width) * u64::from(height) * 3
+        {
             return Err(RenderError::MovieSize {
                 path: self.path.clone(),
                 width: self.width,

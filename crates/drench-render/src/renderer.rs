@@ -186,7 +186,8 @@ impl Renderer {
                 low.y = ground.height;
             }
             let below = (0.5 * (low + high)).with_y(ground.height);
-            ground_irradiance = 0.5 * PI * (sky_radiance(&self.settings.sky, Vec3::Y) + sky_radiance(&self.settings.sky, Vec3::X));
+            ground_irradiance =
+                0.5 * PI * (sky_radiance(&self.settings.sky, Vec3::Y) + sky_radiance(&self.settings.sky, Vec3::X));
             for light in &self.settings.lights {
                 let (towards, irradiance) = arriving(light, below);
                 ground_irradiance += irradiance * towards.y.max(0.0);

@@ -24,6 +24,10 @@ pub enum Command {
     Render(RenderArguments),
     /// Tells what a run holds
     Info(InfoArguments),
+    /// Times this machine on the workloads that were published
+    Bench(BenchArguments),
+    /// Checks the physics against laws and measurements
+    Validate(ValidateArguments),
 }
 
 /// How large a built-in scene is.
@@ -149,6 +153,27 @@ pub struct InfoArguments {
     /// Folder of a run, such as runs/bunny
     pub run: PathBuf,
     /// Writes it as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct BenchArguments {
+    /// Only the benchmarks whose name begins with this
+    pub name: Option<String>,
+    /// Threads to use [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Writes the figures as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ValidateArguments {
+    /// Only the checks whose name begins with this
+    pub name: Option<String>,
+    /// Writes the outcomes as JSON
     #[arg(long)]
     pub json: bool,
 }

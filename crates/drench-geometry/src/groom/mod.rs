@@ -48,12 +48,21 @@ impl<T: Copy + std::ops::Add<Output = T> + std::ops::Mul<f64, Output = T>> Map<'
     }
 }
 
+/// Where strands are rooted.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Placement {
+    /// A maximal Poisson-disk set with this smallest distance [m].
+    Spacing(f64),
+    /// The same, with the distance that gives about this many.
+    Count(u64),
+    /// At these points. There are no clumps and no children then.
+    At(Vec<SurfacePoint>),
+}
+
 /// How hair grows on a mesh. Points and directions are in the mesh's frame.
 pub struct GroomSettings<'a> {
-    /// Smallest distance between roots [m].
-    pub spacing: f64,
-    /// Wanted number of strands, instead of the spacing.
-    pub strands: Option<u64>,
+    /// Where strands are rooted.
+    pub placement: Placement,
     /// Triangles that carry hair; all of them if absent.
     pub faces: Option<Vec<u32>>,
     /// Density at each vertex, 0 to 1.
@@ -104,8 +113,7 @@ pub struct GroomSettings<'a> {
 impl Default for GroomSettings<'_> {
     fn default() -> Self {
         Self {
-            spacing: 0.002,
-            strands: None,
+            placement: Placement::Spacing(0.002),
             faces: None,
             density: None,
             length: 0.02,
@@ -199,20 +207,25 @@ struct Root {
 pub fn grow(mesh: &TriMesh, settings: &GroomSettings) -> Result<Groom, GeometryError> {
     check(mesh, settings)?;
     let (faces, density) = (settings.faces.as_deref(), settings.density.as_deref());
-    let spacing = match settings.strands {
-        Some(count) => poisson::spacing_for_count(poisson::weighted_area(mesh, faces, density)?, count),
-        None => settings.spacing,
+    let spacing = match settings.placement {
+        Placement::Spacing(distance) => distance,
+        Placement::Count(count) => poisson::spacing_for_count(poisson::weighted_area(mesh, faces, density)?, count),
+        Placement::At(_) => 0.0,
     };
     let scatter = |distance: f64, name: u64| {
         // Without area there is no distance either.
-        if settings.strands.is_some() && spacing == 0.0 {
+        if spacing == 0.0 {
             return Ok(Vec::new());
         }
         let seed = Stream::new(settings.seed, "groom").bits(name);
         poisson::sample(mesh, &PoissonSettings { distance, seed, faces, density, limit: settings.limit })
     };
     let variation = |name| (settings.length_variation, Stream::new(settings.seed, name));
-    let roots = place(mesh, settings, scatter(spacing, 0)?, variation("length"));
+    let points = match &settings.placement {
+        Placement::At(points) => points.clone(),
+        _ => scatter(spacing, 0)?,
+    };
+    let roots = place(mesh, settings, points, variation("length"));
     if roots.is_empty() {
         return Err(GeometryError::NoRoots);
     }
@@ -228,12 +241,12 @@ pub fn grow(mesh: &TriMesh, settings: &GroomSettings) -> Result<Groom, GeometryE
     };
     let grower = Grower { settings, skin };
     let clumps = match settings.clump {
-        Some(clump) => {
+        Some(clump) if spacing > 0.0 => {
             let points = scatter(clump.spacing, 1)?;
             let centres = place(mesh, settings, points, (0.0, Stream::new(0, "")));
             Some(Clumps::grow(&grower, clump, &centres))
         }
-        None => None,
+        _ => None,
     };
 
     let segment = settings.length / f64::from(settings.vertices - 1);
@@ -261,7 +274,7 @@ pub fn grow(mesh: &TriMesh, settings: &GroomSettings) -> Result<Groom, GeometryE
         }
     });
 
-    let children = if settings.children > 0 {
+    let children = if settings.children > 0 && spacing > 0.0 {
         let points = scatter(spacing / f64::from(settings.children).sqrt(), 2)?;
         let young = place(mesh, settings, points, variation("length of children"));
         Some(children::place(&roots, &offsets, &positions, &young, spacing))
@@ -269,6 +282,19 @@ pub fn grow(mesh: &TriMesh, settings: &GroomSettings) -> Result<Groom, GeometryE
         None
     };
     Ok(Groom { roots: roots.iter().map(|root| root.point).collect(), offsets, positions, radii, children })
+}
+
+/// About how many strands would grow, without growing them.
+pub fn expected_strands(mesh: &TriMesh, settings: &GroomSettings) -> Result<u64, GeometryError> {
+    check(mesh, settings)?;
+    match &settings.placement {
+        Placement::Spacing(distance) => {
+            let area = poisson::weighted_area(mesh, settings.faces.as_deref(), settings.density.as_deref())?;
+            Ok((poisson::PACKING * area / (distance * distance)).round() as u64)
+        }
+        Placement::Count(count) => Ok(*count),
+        Placement::At(points) => Ok(points.len() as u64),
+    }
 }
 
 /// Roots at these points. `variation` is the random fraction of the length, and the stream it comes from.
@@ -316,10 +342,13 @@ fn check(mesh: &TriMesh, settings: &GroomSettings) -> Result<(), GeometryError> 
     };
     let positive = |name, value: f64| require(value > 0.0 && value.is_finite(), name, value, "positive");
     let fraction = |name, value: f64| require((0.0..=1.0).contains(&value), name, value, "between 0 and 1");
-    let strands = settings.strands.unwrap_or(1);
-    require(strands > 0, "number of strands", strands as f64, "at least 1")?;
-    if settings.strands.is_none() {
-        positive("spacing of the roots", settings.spacing)?;
+    match &settings.placement {
+        Placement::Spacing(distance) => positive("spacing of the roots", *distance)?,
+        Placement::Count(count) => require(*count > 0, "number of strands", *count as f64, "at least 1")?,
+        Placement::At(points) => {
+            let exists = |point: &SurfacePoint| (point.triangle as usize) < mesh.triangles.len();
+            require(points.iter().all(exists), "triangle of a root", f64::NAN, "one that the mesh has")?;
+        }
     }
     positive("length of the hair", settings.length)?;
     fraction("length variation", settings.length_variation)?;

@@ -8,7 +8,13 @@ fn ball() -> TriMesh {
 }
 
 fn settings() -> GroomSettings<'static> {
-    GroomSettings { strands: Some(400), length: 0.05, vertices: 11, skin: Some(&BALL), ..Default::default() }
+    GroomSettings {
+        placement: Placement::Count(400),
+        length: 0.05,
+        vertices: 11,
+        skin: Some(&BALL),
+        ..Default::default()
+    }
 }
 
 fn styled() -> GroomSettings<'static> {
@@ -161,13 +167,15 @@ fn bad_settings_are_refused_with_their_name() {
     let mesh = ball();
     let refused = |settings: GroomSettings| grow(&mesh, &settings).unwrap_err().to_string();
     assert!(refused(GroomSettings { length: -0.1, ..settings() }).contains("length"));
-    assert!(refused(GroomSettings { strands: Some(0), ..settings() }).contains("strands"));
+    assert!(refused(GroomSettings { placement: Placement::Count(0), ..settings() }).contains("strands"));
     assert!(refused(GroomSettings { vertices: 1, ..settings() }).contains("vertices"));
     assert!(refused(GroomSettings { strands: None, spacing: f64::NAN, ..settings() }).contains("spacing"));
     assert!(refused(GroomSettings { lay: 2.0, ..settings() }).contains("lay"));
     assert!(refused(GroomSettings { faces: Some(vec![]), ..settings() }).contains("no hair grows"));
     assert!(refused(GroomSettings { length_map: Some(Map::Vertices(vec![1.0])), ..settings() }).contains("length map"));
-    assert!(refused(GroomSettings { strands: None, spacing: 1e-6, ..settings() }).contains("limit"));
+    assert!(
+        refused(GroomSettings { strands: None, placement: Placement::Spacing(1e-6), ..settings() }).contains("limit")
+    );
     let zero = Map::Function(Box::new(|_: &SurfacePoint| 0.0));
     assert!(refused(GroomSettings { length_map: Some(zero), ..settings() }).contains("no hair grows"));
     assert!(grow(&TriMesh::default(), &settings()).is_err());

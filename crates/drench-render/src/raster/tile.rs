@@ -78,8 +78,10 @@ impl Projection {
     /// Adds this view of the scene, `weight` times, to the picture.
     pub fn draw(&self, stage: &Stage, width: usize, weight: f32, picture: &mut [Vec3]) {
         let height = picture.len() / width;
-        let tiles: Vec<Vec<Vec3>> =
-            (0..self.tiles()).into_par_iter().map_init(Canvas::default, |canvas, tile| canvas.draw(self, stage, tile)).collect();
+        let tiles: Vec<Vec<Vec3>> = (0..self.tiles())
+            .into_par_iter()
+            .map_init(Canvas::default, |canvas, tile| canvas.draw(self, stage, tile))
+            .collect();
         for (tile, colours) in tiles.iter().enumerate() {
             let (x0, y0) = (tile % self.columns * TILE, tile / self.columns * TILE);
             let columns = TILE.min(width - x0);
@@ -236,9 +238,7 @@ impl Canvas {
                 stage.ground(ground, origin + direction * distance, direction)
             }
             (triangle, _) => match stage.surfaces.hit(triangle as usize, origin, direction) {
-                Some((distance, normal)) => {
-                    stage.solid(triangle as usize, origin + direction * distance, normal, turn)
-                }
+                Some((distance, normal)) => stage.solid(triangle as usize, origin + direction * distance, normal, turn),
                 None => Vec3::ZERO,
             },
         }

@@ -1,10 +1,12 @@
 //! One file per command.
 
+mod bench;
 mod check;
 mod info;
 mod render;
 mod run;
 mod scenes;
+mod validate;
 
 use crate::cli::Command;
 use crate::failure::Failure;
@@ -17,6 +19,8 @@ pub fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Check(arguments) => check::check(arguments),
         Command::Render(arguments) => render::render(arguments),
         Command::Info(arguments) => info::info(arguments),
+        Command::Bench(arguments) => bench::bench(arguments),
+        Command::Validate(arguments) => validate::validate(arguments),
     }
 }
 
