@@ -68,7 +68,7 @@ fn storage_that_refuses_is_exit_code_4() {
 fn a_full_disk_keeps_what_was_computed() {
     let place = Place::new();
     // The limit on file sizes stands in for the disk: statistics grow past it while frames still fit.
-    let line = "ulimit -f 16; trap '' XFSZ; \"$DRENCH\" run tuft.toml --no-render --frames 400 --quiet --out run";
+    let line = "ulimit -f 100; trap '' XFSZ; \"$DRENCH\" run tuft.toml --no-render --frames 400 --quiet --out run";
     place.shell(line).exits(4).tells(&["stats.jsonl", "fix:"]);
     let kept = place.frames("run").len();
     assert!(kept > 1 && kept < 401);

@@ -4,6 +4,7 @@ use crate::cli::ScenesArguments;
 use crate::failure::Failure;
 use crate::text;
 use drench_scene::{Scene, Size, Source, builtin};
+use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 /// Column at which descriptions begin.
@@ -17,13 +18,14 @@ pub fn scenes(arguments: &ScenesArguments) -> Result<(), Failure> {
         text::line(scene.text.trim_end());
         return Ok(());
     }
-    let names = builtin::all().iter().map(|scene| scene.name);
     if arguments.json {
-        let list: Result<Vec<Value>, Failure> = names.map(description).collect();
+        // Counting means building meshes: all scenes and sizes at once.
+        let list: Result<Vec<Value>, Failure> =
+            builtin::all().par_iter().map(|scene| description(scene.name)).collect();
         text::json(&Value::Array(list?));
         return Ok(());
     }
-    for name in names {
+    for name in builtin::all().iter().map(|scene| scene.name) {
         let scene = loaded(name, Size::Preview)?;
         text::line(&format!("{name:<INDENT$}{}", text::wrapped(&scene.shows, INDENT)));
         if !scene.figure.is_empty() {
@@ -49,16 +51,20 @@ fn description(name: &str) -> Result<Value, Failure> {
         .chain(scene.grooms.iter().map(|groom| &groom.name))
         .map(String::as_str)
         .collect();
-    let mut sizes = Map::new();
-    for size in Size::ALL {
-        let estimate = drench_sim::estimate(&loaded(name, *size)?)?;
-        let counts = json!({
-            "strands": estimate.strands,
-            "strand_vertices": estimate.strand_vertices,
-            "children": estimate.children,
-            "triangles": estimate.triangles,
-        });
-        sizes.insert(size.word().to_owned(), json!({ "counts": counts }));
-    }
+    let sizes: Result<Vec<(String, Value)>, Failure> = Size::ALL
+        .par_iter()
+        .map(|size| Ok((size.word().to_owned(), json!({ "counts": counts(&loaded(name, *size)?)? }))))
+        .collect();
+    let sizes = Map::from_iter(sizes?);
     Ok(json!({ "name": name, "shows": scene.shows, "figure": scene.figure, "bodies": bodies, "sizes": sizes }))
+}
+
+fn counts(scene: &Scene) -> Result<Value, Failure> {
+    let estimate = drench_sim::estimate(scene)?;
+    Ok(json!({
+        "strands": estimate.strands,
+        "strand_vertices": estimate.strand_vertices,
+        "children": estimate.children,
+        "triangles": estimate.triangles,
+    }))
 }
