@@ -1,5 +1,6 @@
 //! Meshes, distance fields, sampling on surfaces, grooms: knows no physics.
 
+pub mod animation;
 pub mod bunny;
 pub mod bvh;
 pub mod clean;
@@ -8,6 +9,7 @@ pub mod field;
 pub mod groom;
 pub mod head;
 mod isosurface;
+pub mod load;
 pub mod mesh;
 mod morton;
 pub mod poisson;
@@ -16,5 +18,7 @@ pub mod subdivide;
 pub mod topology;
 pub mod winding;
 
+pub use animation::MeshAnimation;
 pub use error::GeometryError;
+pub use load::{LoadedMesh, load_mesh};
 pub use mesh::{SurfacePoint, TriMesh};
