@@ -46,7 +46,7 @@ impl Grower<'_> {
             let s = step as f64 * ds;
             if settings.lay > 0.0 {
                 // Gravity takes over from the comb along a hanging strand.
-                let fading = 1.0 - settings.hang * (1.0 - (-s / HANG).exp());
+                let fading = (-2.0 * settings.hang * s / HANG).exp();
                 let normal = if step == 1 { root.normal } else { self.skin.distance_and_gradient(p).1 };
                 let rate = 4.0 / bend * fading * (4.0 * settings.lay).min(1.0);
                 t = towards(t, self.laid(root, normal), 1.0 - (-rate * ds).exp());
@@ -83,12 +83,15 @@ impl Grower<'_> {
     /// The laid direction above a skin with this normal.
     fn laid(&self, root: &Root, normal: DVec3) -> DVec3 {
         let Some(comb) = root.comb.try_normalize() else { return normal };
-        let tangent = comb - normal * comb.dot(normal);
+        // A comb that leads away from the skin cannot lay hair on it: there it falls.
+        let lift = 2.0 * self.settings.hang * comb.dot(normal).max(0.0);
+        let pull = comb + self.settings.gravity.normalize_or_zero() * lift;
+        let tangent = pull - normal * pull.dot(normal);
         let size = tangent.length();
         if size < 1e-6 {
             return normal;
         }
-        // Where the comb points along the normal it has no direction on the skin: fade it out.
+        // Where the pull is along the normal it has no direction on the skin: fade it out.
         let fade = (size / 0.3).min(1.0);
         let angle = self.settings.lay * fade * (2.0 - fade) * std::f64::consts::FRAC_PI_2;
         normal * angle.cos() + tangent / size * angle.sin()

@@ -79,9 +79,9 @@ pub struct GroomSettings<'a> {
     pub root_radius: f64,
     /// Radius at the tip [m].
     pub tip_radius: f64,
-    /// Direction that hair is combed to; zero: along the normal. Where the skin faces along or against it, it has no
-    /// direction on the skin and hair stands: point it so that these two places carry none (on a head, slightly up
-    /// and to the back, and let `hang` bring the hair down).
+    /// Direction that hair is combed to; zero: along the normal. Where the skin faces against it, it has no direction on
+    /// the skin and hair parts there: let that be a place without hair (on a head with the face to +z, comb to
+    /// (0, 0.35, -1) and let `hang` bring the hair down).
     pub comb: DVec3,
     /// 0 stands along the normal, 1 lies on the skin along the comb direction.
     pub lay: f64,
