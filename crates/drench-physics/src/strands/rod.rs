@@ -15,10 +15,8 @@
 //! as a cantilever, so that zeta is the damping ratio of the slowest motion.
 
 use super::Context;
-use super::dftl::turned_with_roots;
 use super::lanes::{Batch, Lane, Lane3, unit};
-use super::model::Joint;
-use super::shape::{self, Frame, Shape};
+use super::shape::{self, Frame, RootTurn, Shape};
 use super::state::Partition;
 
 /// How far frames are led from the old shape to the groomed one. The departure from straight turns with the frame; if it
@@ -42,15 +40,10 @@ impl Default for Row {
     }
 }
 
-/// k = EI / (b l^2) [N/m].
-pub(super) fn stiffness(joint: &Joint) -> f64 {
-    joint.rigidity / (joint.stands_for * joint.length * joint.length)
-}
-
 /// Bends the predictions in `new`, vertex 0 being held.
 pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &mut Partition) {
     let model = context.model;
-    let Partition { old, new, rod, .. } = partition;
+    let Partition { old, new, lengths, rod, .. } = partition;
     let longest = batch.longest;
     // The matrix, first as its three upper diagonals: pivot, first, second.
     for i in 1..longest {
@@ -60,6 +53,7 @@ pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &
     }
 
     let mut frame = Frame::at_roots(model, context.roots, batch);
+    let turn = RootTurn::new(context.roots, batch);
     let damped = shape.has_damping();
     let eta = if damped { damping(context, shape, batch) } else { Lane::ZERO };
     let share = Lane::ONE / (Lane::ONE + eta);
@@ -68,13 +62,13 @@ pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &
     let mut length_before = Lane::ONE;
     for i in 1..longest {
         let k = batch.load_scalar(i, &model.stiffness) * stiffen * batch.presence(i);
-        let length = batch.load_scalar(i, &model.lengths);
+        let length = lengths[i];
         let groomed = frame.direction(batch.load_short(i, 0, &model.rest_directions)) * length;
         let segment = old[i] - old[i - 1];
         if i == 1 {
             let mut goal = groomed;
             if damped {
-                goal = (turned_with_roots(context, batch, segment).mul_add(eta, goal)) * share;
+                goal = (turn.apply(segment).mul_add(eta, goal)) * share;
             }
             rod[1].inverse_pivot += k;
             rod[1].right = (goal + new[0]).mul_add(k, rod[1].right);
@@ -83,7 +77,7 @@ pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &
             let mut curvature = frame.tangent.mul_add(-length, groomed);
             if damped {
                 let was = (old[i - 1] - old[i - 2]).mul_add(-ratio, segment);
-                let turned = turned_with_roots(context, batch, was);
+                let turned = turn.apply(was);
                 curvature = (turned.mul_add(eta, curvature)) * share;
             }
             // The stencil (r, -(1 + r), 1) on vertices i - 2, i - 1, i.
@@ -109,11 +103,8 @@ pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &
         }
         // The frame to come: the old segment turned with its predecessor, led towards the groomed direction.
         let direction = unit(segment);
-        let turned = if i == 1 {
-            turned_with_roots(context, batch, direction)
-        } else {
-            shape::turn(direction, direction_before, frame.tangent)
-        };
+        let turned =
+            if i == 1 { turn.apply(direction) } else { shape::turn(direction, direction_before, frame.tangent) };
         let led = turned * Lane::splat(1.0 - LEAD) + groomed * (Lane::splat(LEAD) / length);
         frame = frame.carried(unit(led));
         direction_before = direction;

@@ -72,8 +72,8 @@ impl StrandScratch {
         let partition = |_| Partition {
             old: vec![Lane3::ZERO; model.longest],
             new: vec![Lane3::ZERO; model.longest],
-            lever: vec![Lane::ZERO; model.longest],
-            rod: vec![Row::default(); if model.method().carries_pulls() { 0 } else { model.longest }],
+            lengths: vec![Lane::ONE; model.longest],
+            rod: vec![Row::default(); model.longest],
             watched: vec![Watched::default(); model.longest],
             deposit: Deposit::default(),
             tally: Tally::default(),
@@ -99,7 +99,7 @@ impl StrandScratch {
 pub(crate) struct Partition {
     pub old: Vec<Lane3>,
     pub new: Vec<Lane3>,
-    pub lever: Vec<Lane>,
+    pub lengths: Vec<Lane>,
     pub rod: Vec<Row>,
     pub watched: Vec<Watched>,
     pub deposit: Deposit,
