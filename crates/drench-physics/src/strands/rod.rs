@@ -73,7 +73,7 @@ impl Equation {
 /// Bends the predictions in `new`, vertex 0 being held: one sweep to the tip that builds and eliminates, one back.
 pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &mut Partition) {
     let model = context.model;
-    let Partition { old, new, lengths, rod, .. } = partition;
+    let Partition { old, new, lengths, directions, rod, .. } = partition;
     let longest = batch.longest;
     let mut frame = Frame::at_roots(model, context.roots, batch);
     let turn = RootTurn::new(context.roots, batch);
@@ -86,7 +86,6 @@ pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &
 
     // The clamp: the goal of the first segment is the groomed one.
     let mut segment = old[1] - old[0];
-    let mut direction = unit(segment);
     let groomed = frame.tangent * lengths[1];
     let goal = if damped { turn.apply(segment).mul_add(eta, groomed) * share } else { groomed };
     let k = stiffness_of(1);
@@ -95,7 +94,7 @@ pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &
     let mut last = Equation::inertia(mass_of(1), new[1]);
     last.pivot += k;
     last.right = (goal + new[0]).mul_add(k, last.right);
-    frame = frame.carried(led(turn.apply(direction), frame.tangent));
+    frame = frame.carried(led(turn.apply(directions[1]), frame.tangent));
 
     for i in 2..longest {
         let k = stiffness_of(i);
@@ -129,10 +128,9 @@ pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &
         }
         (before, last) = (last, this);
 
-        let next_direction = unit(next_segment);
-        let turned = shape::turn(next_direction, direction, frame.tangent);
+        let turned = shape::turn(directions[i], directions[i - 1], frame.tangent);
         frame = frame.carried(led(turned, groomed));
-        (segment, direction) = (next_segment, next_direction);
+        segment = next_segment;
     }
 
     if longest > 2 {

@@ -73,6 +73,7 @@ impl StrandScratch {
             old: vec![Lane3::ZERO; model.longest],
             new: vec![Lane3::ZERO; model.longest],
             lengths: vec![Lane::ONE; model.longest],
+            directions: vec![Lane3::ZERO; model.longest],
             rod: vec![Row::default(); model.longest],
             watched: vec![Watched::default(); model.longest],
             deposit: Deposit::default(),
@@ -86,7 +87,7 @@ impl StrandScratch {
         self.partitions
             .iter()
             .map(|p| {
-                p.old.capacity() * (224 + size_of::<Watched>())
+                p.old.capacity() * (320 + size_of::<Watched>())
                     + p.rod.capacity() * size_of::<Row>()
                     + p.deposit.memory()
             })
@@ -100,6 +101,7 @@ pub(crate) struct Partition {
     pub old: Vec<Lane3>,
     pub new: Vec<Lane3>,
     pub lengths: Vec<Lane>,
+    pub directions: Vec<Lane3>,
     pub rod: Vec<Row>,
     pub watched: Vec<Watched>,
     pub deposit: Deposit,
