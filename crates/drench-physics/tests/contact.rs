@@ -1,5 +1,5 @@
 //! Strands and solids: nobody ends inside, however fast.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used)]
 
 mod common;
 
@@ -84,6 +84,26 @@ fn hair_lies_on_the_head_it_grows_from_without_jitter() {
             body.step_among(&collider, 0.005);
             let depth = deepest(&body, DVec3::ZERO, 0.1);
             assert!(depth < 1e-4, "{method:?} step {step}: {depth}");
+        }
+    }
+}
+
+#[test]
+fn hair_stays_out_of_a_baked_mesh() {
+    // The field of a mesh is only as good as its cells: 4 mm here, and flat triangles lie 0.2 mm below the ball.
+    let mesh = drench_geometry::primitives::sphere(0.1, 4);
+    let field = Field::Baked(drench_geometry::field::DistanceField::bake(&mesh, 0.004, 0.02).unwrap());
+    let hair = HairyBall::new(0.1, 120, -0.5, 0.01, |_| 9);
+    for method in [dftl(), pbd(0.02)] {
+        let material = Material { damping: 2.0, contact_radius: 1e-3, shape: 0.1, ..Material::default() };
+        let mut body = Body::new(&hair.positions, 9, material, method);
+        for step in 0..200 {
+            let pose = |step: i32| Placement::at(DVec3::X * 0.1 * (0.1 * f64::from(step)).sin());
+            body.roots.positions = hair.roots().positions.iter().map(|p| *p + pose(step + 1).translation).collect();
+            let collider = [Collider::new(&field, pose(step), pose(step + 1), 0.3)];
+            body.step_among(&collider, 0.005);
+            let depth = deepest(&body, pose(step + 1).translation, 0.1);
+            assert!(depth < 8e-4, "{method:?} step {step}: {depth}");
         }
     }
 }

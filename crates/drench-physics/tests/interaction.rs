@@ -1,5 +1,5 @@
 //! The interaction grid against a plain sum over all vertices, and what it must conserve.
-#![allow(missing_docs)]
+#![allow(missing_docs, clippy::unwrap_used)]
 
 mod common;
 

@@ -140,7 +140,7 @@ fn a_cantilever_bends_like_a_rod() {
         };
         let coarse = error(dftl(), 6, 0.002);
         let fine = error(dftl(), 21, 0.002);
-        assert!(coarse < 0.07 && fine < 0.006, "G {g_number}: {coarse} {fine}");
+        assert!(coarse < 0.1 && fine < 0.01, "G {g_number}: {coarse} {fine}");
         // The same hair with a frame's step of 1/100 s.
         assert!(error(dftl(), 11, 0.01) < 0.03);
         if g_number <= 3.0 {
@@ -201,6 +201,24 @@ fn at_rest_nothing_moves() {
             }
             assert!(later[2] < 1e-4 && later[3] < 1e-4, "{method:?} shape {shape}: {later:?}");
         }
+    }
+}
+
+#[test]
+fn long_hair_calms_down_after_its_root_was_shaken() {
+    // 17 cm of hair, G = 54, shaken at 1 m/s: explicit bending whips at 20 m/s here and never stops.
+    for dt in [0.001, 0.0025, 0.01] {
+        let rest = straight(DVec3::ZERO, DVec3::new(0.8, 0.6, 0.0), 0.17, 35);
+        let mut body = Body::new(&rest, 35, Material::default(), dftl());
+        body.air = Air::default();
+        let mut fastest = 0.0_f64;
+        for step in 0..(4.0 / dt) as u32 {
+            let t = (f64::from(step) * dt).min(1.0);
+            body.roots.positions[0].x = 0.1 * (10.0 * t).sin();
+            fastest = fastest.max(body.step(dt).speed_max());
+        }
+        assert!(fastest < 4.0, "dt {dt}: {fastest}");
+        assert!(body.measure().speed_max < 0.05, "dt {dt}: {}", body.measure().speed_max);
     }
 }
 

@@ -52,7 +52,9 @@ impl Spot {
         }
         let floor = p.floor();
         let f = p - floor;
-        let cell = [floor.x as i32, floor.y as i32, floor.z as i32];
+        // Whole numbers this small stand in the low bits of x + 1.5 * 2^52: cheaper than a cast that must think of NaN.
+        let whole = |x: f64| (x + 6_755_399_441_055_744.0).to_bits() as u32 as i32;
+        let cell = [whole(floor.x), whole(floor.y), whole(floor.z)];
         let local = cell.map(|c| (c & (EDGE - 1)) as usize);
         Some(Self {
             tile: cell.map(|c| c >> EDGE.trailing_zeros()),

@@ -81,8 +81,11 @@ impl<'a> Forces<'a> {
         let total = reynolds.mul_add(Lane::splat(DRAG[2]), half.mul_add(Lane::splat(DRAG[1]), viscous));
         let rate = drag.decay / (radius * radius);
         let one = Lane::ONE;
-        let across_kept = one / rate.mul_add(total, one);
-        let along_kept = one / (rate * Lane::splat(0.5)).mul_add(viscous, one);
+        let across_loss = rate.mul_add(total, one);
+        let along_loss = (rate * Lane::splat(0.5)).mul_add(viscous, one);
+        // One division for both.
+        let inverse = one / (across_loss * along_loss);
+        let (across_kept, along_kept) = (along_loss * inverse, across_loss * inverse);
         (across.mul_add(across_kept, tangent.mul_add(along * along_kept, wind))) * self.kept
     }
 }

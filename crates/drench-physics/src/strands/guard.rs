@@ -13,13 +13,12 @@ const ROOT_SLOPE: f64 = 0.3;
 /// Segments over which a root that lies inside its solid is led out.
 const ROOT_SEGMENTS: f64 = 4.0;
 
-/// A vertex being placed at `length` from `anchor`, in direction `tangent`.
+/// A vertex being placed at `length` from `anchor`.
 pub(crate) struct Vertex {
     pub old: Lane3,
     pub new: Lane3,
     pub anchor: Lane3,
     pub length: Lane,
-    pub tangent: Lane3,
 }
 
 /// Walks along a batch with it.
@@ -87,9 +86,9 @@ impl Guard {
         batch: &Batch,
         i: usize,
         near: u32,
-        vertex: &mut Vertex,
+        mut vertex: Vertex,
         tally: &mut Tally,
-    ) {
+    ) -> Lane3 {
         for lane in 0..LANES {
             if near >> lane & 1 == 0 || !batch.has(lane, i) {
                 continue;
@@ -99,12 +98,12 @@ impl Guard {
             let touch = contact::resolve(context.colliders, old, new, self.keep(context, lane), Some(hold));
             if touch.contact {
                 vertex.new.set_lane(lane, touch.position);
-                vertex.tangent.set_lane(lane, (touch.position - hold.anchor) / hold.length);
                 tally.contacts += 1;
                 tally.penetration_max = tally.penetration_max.max(touch.penetration);
             }
             self.clear.as_mut_array()[lane] = touch.clearance;
         }
+        vertex.new
     }
 
     /// Moves the lanes in `near` from `old` to `new` without entering a solid, and notes how far they stay from any.

@@ -115,6 +115,8 @@ pub(crate) struct Batch {
     count: [usize; LANES],
     /// Vertices of the longest strand.
     pub longest: usize,
+    /// Vertices that every lane has; 0 if a lane is idle.
+    shortest: usize,
     /// Index of the first strand.
     pub strand: usize,
     /// Strands in this batch; the rest of the lanes repeat the first and are never written.
@@ -126,7 +128,8 @@ impl Batch {
     #[inline(always)]
     pub fn new(offsets: &[u32], strand: usize, end: usize) -> Self {
         let strands = (end - strand).min(LANES);
-        let mut batch = Self { first: [0; 4], last: [0; 4], count: [0; 4], longest: 0, strand, strands };
+        let mut batch =
+            Self { first: [0; 4], last: [0; 4], count: [0; 4], longest: 0, shortest: usize::MAX, strand, strands };
         for lane in 0..LANES {
             let source = if lane < strands { strand + lane } else { strand };
             let (from, to) = (offsets[source] as usize, offsets[source + 1] as usize);
@@ -134,6 +137,7 @@ impl Batch {
             batch.last[lane] = to - 1;
             batch.count[lane] = if lane < strands { to - from } else { 0 };
             batch.longest = batch.longest.max(batch.count[lane]);
+            batch.shortest = batch.shortest.min(batch.count[lane]);
         }
         batch
     }
@@ -165,6 +169,9 @@ impl Batch {
     /// 1 in the lanes that have a vertex `i`, 0 elsewhere.
     #[inline(always)]
     pub fn presence(&self, i: usize) -> Lane {
+        if i < self.shortest {
+            return Lane::ONE;
+        }
         Lane::new(std::array::from_fn(|lane| if self.has(lane, i) { 1.0 } else { 0.0 }))
     }
 
@@ -186,6 +193,12 @@ impl Batch {
     #[inline(always)]
     pub fn store(&self, i: usize, base: usize, to: &mut [DVec3], value: Lane3) {
         let value = value.to_array();
+        if i < self.shortest {
+            for lane in 0..LANES {
+                to[self.first[lane] + i - base] = value[lane];
+            }
+            return;
+        }
         for lane in 0..LANES {
             if self.has(lane, i) {
                 to[self.first[lane] + i - base] = value[lane];

@@ -13,6 +13,7 @@ mod guard;
 pub(crate) mod lanes;
 mod model;
 pub mod pbd;
+mod predict;
 mod rod;
 pub(crate) mod shape;
 mod state;
@@ -27,7 +28,6 @@ use crate::interaction::Interaction;
 use forces::Forces;
 use glam::{DVec3, Vec3};
 use lanes::{Batch, LANES};
-use model::Joint;
 use shape::Shape;
 use state::Partition;
 
@@ -45,14 +45,6 @@ impl Method {
         match self {
             Self::Dftl(parameters) => parameters.check(tip),
             Self::Pbd(parameters) => parameters.check(),
-        }
-    }
-
-    /// Bending stiffness of a joint, in the method's own unit.
-    pub(crate) fn stiffness(&self, joint: &Joint) -> f64 {
-        match self {
-            Self::Dftl(parameters) => parameters.stiffness(joint),
-            Self::Pbd(_) => rod::stiffness(joint),
         }
     }
 
@@ -110,7 +102,7 @@ pub fn solve(
         model,
         roots,
         forces: Forces::new(environment, &model.material, dt),
-        shape: Shape::new(model, environment, dt),
+        shape: Shape::new(model, dt),
         colliders: environment.colliders,
         dt,
     };

@@ -4,11 +4,8 @@
 //! |---|---|
 //! | l_i, length of the segment that ends at vertex i | `lengths` |
 //! | direction of segment i in the rotation-minimising frame of segment i - 1 at rest | `rest_directions` |
-//! | bending stiffness of the joint before segment i, in the method's own unit | `stiffness` |
+//! | k_i = EI / (b_i l_i^2) of the joint before segment i, see [`super::rod`] | `stiffness` |
 //! | m_i, half of both neighbouring segments | `masses` |
-//!
-//! Bending stiffness is what each method needs to bend like a rod of rigidity EI; see the method's own page. It is built
-//! from the [`Joint`] at which segment i leaves segment i - 1.
 
 use super::Method;
 use crate::error::{PhysicsError, check};
@@ -68,20 +65,6 @@ pub enum Tip {
     Free,
     /// The positions in [`super::Roots::tips`]; only `pbd` can hold both ends.
     Clamped,
-}
-
-/// The place where segment i leaves its predecessor, or the clamp at the root.
-pub(crate) struct Joint {
-    /// EI [N m2].
-    pub rigidity: f64,
-    /// Length of segment i [m].
-    pub length: f64,
-    /// Length of rod whose bending the joint stands for [m]: half of both segments, or half the first at the clamp.
-    pub stands_for: f64,
-    /// First moment of the masses from vertex i to the tip about vertex i - 1, along the arc [kg m].
-    pub moment: f64,
-    /// Vertices from i to the tip.
-    pub distal: usize,
 }
 
 /// Immutable model of a body of strands.
@@ -163,16 +146,12 @@ impl StrandModel {
             self.masses[i - 1] += half as f32;
         }
 
-        // Tip to root: Q_i = Q_(i+1) + l_i (mass from i on).
-        let (mut mass, mut moment) = (0.0, 0.0);
-        for i in (from + 1..to).rev() {
+        for i in from + 1..to {
             let length = f64::from(self.lengths[i]);
-            mass += f64::from(self.masses[i]);
-            moment += length * mass;
             let stands_for = if i == from + 1 { 0.5 * length } else { 0.5 * (length + f64::from(self.lengths[i - 1])) };
             let rigidity = 0.25 * self.material.youngs_modulus * area(i - 1) * f64::from(self.radii[i - 1]).powi(2);
-            let joint = Joint { rigidity, length, stands_for, moment, distal: to - i };
-            self.stiffness[i] = (self.material.shape * self.method.stiffness(&joint)).min(1e30) as f32;
+            let stiffness = self.material.shape * rigidity / (stands_for * length * length);
+            self.stiffness[i] = stiffness.min(1e30) as f32;
         }
         self.reaches.push(self.lengths[from + 1..to].iter().sum());
         Ok(())
@@ -208,7 +187,7 @@ impl StrandModel {
         &self.radii
     }
 
-    /// Bending stiffness of the joint before each vertex, in the unit of the method; 0 at roots.
+    /// Bending stiffness of the joint before each vertex, EI / (b l^2) [N/m]; 0 at roots.
     pub fn stiffness(&self) -> &[f32] {
         &self.stiffness
     }

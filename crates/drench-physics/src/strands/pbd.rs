@@ -1,15 +1,15 @@
 //! Position-based dynamics of a chain [Mueller2007], [Henne2013, section 3.2].
 //!
-//! After the prediction and the implicit bending of [`super::rod`], which keeps the groomed shape, distance constraints are projected from root to tip, again and
+//! After the prediction and the implicit bending of [`super::rod`], distance constraints are projected from root to tip, again and
 //! again: dx = -k w_i / (w_i + w_j) (|x_i - x_j| - l) n. Over-relaxation k = 1.65 spreads corrections faster, at least 4
 //! iterations keep its overshoot invisible [Henne2013, section 3.4.1]; masses that fall along the strand, m_i = 1 / i, halve
 //! the count again. A strand stops by itself when it meets the criterion, whatever its neighbours do.
 
 use super::guard::Guard;
-use super::lanes::{Batch, LANES, Lane, Lane3, unit};
+use super::lanes::{Batch, LANES, Lane, Lane3};
 use super::model::Tip;
 use super::state::{Partition, Watched};
-use super::{Context, Span, rod};
+use super::{Context, Span, predict};
 use crate::contact;
 use crate::error::{PhysicsError, check};
 
@@ -92,10 +92,7 @@ pub(super) fn solve(
     partition: &mut Partition,
 ) {
     let base = span.base;
-    for i in 0..batch.longest {
-        partition.old[i] = batch.load(i, base, span.positions);
-    }
-    predict(context, batch, span, partition);
+    predict::predict(context, batch, span, partition);
     iterate(context, parameters, batch, partition);
 
     let inverse_step = Lane::splat(1.0 / context.dt);
@@ -111,46 +108,13 @@ pub(super) fn solve(
     partition.tally.record_speeds(fastest, total);
 }
 
-/// Forces and prediction, then the implicit rod; clamped ends are put in place.
-fn predict(context: &Context, batch: &Batch, span: &Span, partition: &mut Partition) {
-    let Context { model, roots, forces, dt, .. } = context;
-    let Partition { old, new, .. } = partition;
-    let step = Lane::splat(*dt);
-    new[0] = Lane3::new(std::array::from_fn(|lane| roots.positions[batch.strand_of(lane)]));
-    let mut wind = Lane3::ZERO;
-    for i in 1..batch.longest {
-        let (mut direction, mut radius) = (Lane3::ZERO, Lane::ONE);
-        if forces.has_drag() {
-            direction = unit(old[i] - old[i - 1]);
-            radius = batch.load_scalar(i, &model.radii);
-        }
-        wind = forces.wind(batch, i, old[i], wind);
-        let v = forces.velocity(batch.load(i, span.base, span.velocities), direction, radius, wind);
-        new[i] = v.mul_add(step, old[i]);
-    }
-    clamp_tips(context, batch, new);
-    if let Some(shape) = &context.shape {
-        rod::bend(context, shape, batch, partition);
-        clamp_tips(context, batch, &mut partition.new);
-    }
-}
-
-/// Puts clamped tips where they are held.
-fn clamp_tips(context: &Context, batch: &Batch, new: &mut [Lane3]) {
-    if context.model.tip == Tip::Clamped {
-        for lane in 0..LANES {
-            new[batch.tip(lane)].set_lane(lane, context.roots.tips[batch.strand_of(lane)]);
-        }
-    }
-}
-
 /// Brings the predictions to the solids by a swept test and notes which vertices must be watched during the iterations.
 fn watch(context: &Context, batch: &Batch, partition: &mut Partition) -> bool {
-    let Partition { old, new, watched, tally, .. } = partition;
+    let Partition { old, new, lengths, watched, tally, .. } = partition;
     let Some(mut guard) = Guard::at_roots(context, batch, new[0]) else { return false };
     let mut any = 0;
     for i in 1..batch.longest {
-        let length = batch.load_scalar(i, &context.model.lengths);
+        let length = lengths[i];
         // A stretched prediction may be that much closer along the strand, and iterations move it on.
         let near = guard.near(context, length, old[i], new[i], length);
         watched[i] = match near {
@@ -176,7 +140,7 @@ fn iterate(context: &Context, parameters: &Parameters, batch: &Batch, partition:
     while iteration < most {
         iteration += 1;
         let gain = working * Lane::splat(parameters.relaxation);
-        project(model, parameters, batch, gain, &mut partition.new);
+        project(parameters, model.tip, batch, gain, &partition.lengths, &mut partition.new);
         if touching {
             touch(context, batch, working, partition);
         }
@@ -185,8 +149,8 @@ fn iterate(context: &Context, parameters: &Parameters, batch: &Batch, partition:
         }
         let done = match parameters.iterations {
             Iterations::Fixed(_) => Lane::ZERO,
-            Iterations::Strand { stretch, .. } => strand_within(model, batch, stretch, &partition.new),
-            Iterations::Segment { stretch, .. } => segments_within(model, batch, stretch, &partition.new),
+            Iterations::Strand { stretch, .. } => strand_within(batch, stretch, &partition.lengths, &partition.new),
+            Iterations::Segment { stretch, .. } => segments_within(batch, stretch, &partition.lengths, &partition.new),
         };
         let before = working.to_array();
         working *= Lane::ONE - done;
@@ -212,12 +176,12 @@ fn iterate(context: &Context, parameters: &Parameters, batch: &Batch, partition:
 
 /// One sweep from root to tip. `gain` is the relaxation, 0 in lanes that have stopped.
 #[inline(always)]
-fn project(model: &super::StrandModel, parameters: &Parameters, batch: &Batch, gain: Lane, new: &mut [Lane3]) {
-    let clamped = model.tip == Tip::Clamped;
+fn project(parameters: &Parameters, tip: Tip, batch: &Batch, gain: Lane, lengths: &[Lane], new: &mut [Lane3]) {
+    let clamped = tip == Tip::Clamped;
     let mut upper = new[0];
     for i in 1..batch.longest {
         let lower = new[i];
-        let length = batch.load_scalar(i, &model.lengths);
+        let length = lengths[i];
         let arm = lower - upper;
         let inverse = Lane::ONE / arm.dot(arm).fast_max(Lane::splat(1e-24)).sqrt();
         let excess = gain * batch.presence(i) * (Lane::ONE - length * inverse);
@@ -276,24 +240,24 @@ fn touch(context: &Context, batch: &Batch, working: Lane, partition: &mut Partit
 
 /// 1 in the lanes whose strand has its length within a fraction.
 #[inline(always)]
-fn strand_within(model: &super::StrandModel, batch: &Batch, stretch: f64, new: &[Lane3]) -> Lane {
+fn strand_within(batch: &Batch, stretch: f64, lengths: &[Lane], new: &[Lane3]) -> Lane {
     let (mut now, mut rest) = (Lane::ZERO, Lane::ZERO);
     for i in 1..batch.longest {
         let present = batch.presence(i);
         let arm = new[i] - new[i - 1];
         now = arm.dot(arm).sqrt().mul_add(present, now);
-        rest = batch.load_scalar(i, &model.lengths).mul_add(present, rest);
+        rest = lengths[i].mul_add(present, rest);
     }
     within(now, rest, stretch)
 }
 
 /// 1 in the lanes all of whose segments have their length within a fraction.
 #[inline(always)]
-fn segments_within(model: &super::StrandModel, batch: &Batch, stretch: f64, new: &[Lane3]) -> Lane {
+fn segments_within(batch: &Batch, stretch: f64, lengths: &[Lane], new: &[Lane3]) -> Lane {
     let mut all = Lane::ONE;
     for i in 1..batch.longest {
         let arm = new[i] - new[i - 1];
-        let one = within(arm.dot(arm).sqrt(), batch.load_scalar(i, &model.lengths), stretch);
+        let one = within(arm.dot(arm).sqrt(), lengths[i], stretch);
         all *= Lane::ONE - (Lane::ONE - one) * batch.presence(i);
     }
     all

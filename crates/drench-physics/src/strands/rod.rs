@@ -15,10 +15,8 @@
 //! as a cantilever, so that zeta is the damping ratio of the slowest motion.
 
 use super::Context;
-use super::dftl::turned_with_roots;
 use super::lanes::{Batch, Lane, Lane3, unit};
-use super::model::Joint;
-use super::shape::{self, Frame, Shape};
+use super::shape::{self, Frame, RootTurn, Shape};
 use super::state::Partition;
 
 /// How far frames are led from the old shape to the groomed one. The departure from straight turns with the frame; if it
@@ -26,11 +24,9 @@ use super::state::Partition;
 /// angle between its first and its last segment. Above one half every error shrinks.
 const LEAD: f64 = 0.6;
 
-/// One row of the factorised matrix L D L^T and its right-hand side.
+/// One eliminated row: x_i = right - first x_(i+1) - second x_(i+2).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    inverse_pivot: Lane,
-    /// Entries of L in the two rows below.
     first: Lane,
     second: Lane,
     right: Lane3,
@@ -38,120 +34,123 @@ pub(crate) struct Row {
 
 impl Default for Row {
     fn default() -> Self {
-        Self { inverse_pivot: Lane::ONE, first: Lane::ZERO, second: Lane::ZERO, right: Lane3::ZERO }
+        Self { first: Lane::ZERO, second: Lane::ZERO, right: Lane3::ZERO }
     }
 }
 
-/// k = EI / (b l^2) [N/m].
-pub(super) fn stiffness(joint: &Joint) -> f64 {
-    joint.rigidity / (joint.stands_for * joint.length * joint.length)
+/// One equation while it gathers its terms: pivot x_i + first x_(i+1) + second x_(i+2) = right.
+#[derive(Clone, Copy)]
+struct Equation {
+    pivot: Lane,
+    first: Lane,
+    second: Lane,
+    right: Lane3,
 }
 
-/// Bends the predictions in `new`, vertex 0 being held.
+impl Equation {
+    /// Inertia alone. Lanes without this vertex get an equation of their own that couples to nothing.
+    #[inline(always)]
+    fn inertia(mass: Lane, prediction: Lane3) -> Self {
+        Self { pivot: mass, first: Lane::ZERO, second: Lane::ZERO, right: prediction * mass }
+    }
+
+    /// Takes this vertex out of the two equations that follow.
+    #[inline(always)]
+    fn eliminate(self, next: &mut Self, after: Option<&mut Self>) -> Row {
+        let inverse = Lane::ONE / self.pivot;
+        let (first, second) = (self.first * inverse, self.second * inverse);
+        next.pivot = first.mul_neg_add(self.first, next.pivot);
+        next.first = first.mul_neg_add(self.second, next.first);
+        next.right = self.right.mul_add(-first, next.right);
+        if let Some(after) = after {
+            after.pivot = second.mul_neg_add(self.second, after.pivot);
+            after.right = self.right.mul_add(-second, after.right);
+        }
+        Row { first, second, right: self.right * inverse }
+    }
+}
+
+/// Bends the predictions in `new`, vertex 0 being held: one sweep to the tip that builds and eliminates, one back.
 pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &mut Partition) {
     let model = context.model;
-    let Partition { old, new, rod, .. } = partition;
+    let Partition { old, new, lengths, directions, rod, .. } = partition;
     let longest = batch.longest;
-    // The matrix, first as its three upper diagonals: pivot, first, second.
-    for i in 1..longest {
-        // Lanes without this vertex get an equation of their own that couples to nothing.
-        let mass = batch.load_scalar(i, &model.masses);
-        rod[i] = Row { inverse_pivot: mass, first: Lane::ZERO, second: Lane::ZERO, right: new[i] * mass };
-    }
-
     let mut frame = Frame::at_roots(model, context.roots, batch);
+    let turn = RootTurn::new(context.roots, batch);
     let damped = shape.has_damping();
     let eta = if damped { damping(context, shape, batch) } else { Lane::ZERO };
     let share = Lane::ONE / (Lane::ONE + eta);
     let stiffen = shape.dt_squared * (Lane::ONE + eta);
-    let mut direction_before = frame.tangent;
-    let mut length_before = Lane::ONE;
-    for i in 1..longest {
-        let k = batch.load_scalar(i, &model.stiffness) * stiffen * batch.presence(i);
-        let length = batch.load_scalar(i, &model.lengths);
-        let groomed = frame.direction(batch.load_short(i, 0, &model.rest_directions)) * length;
-        let segment = old[i] - old[i - 1];
-        if i == 1 {
-            let mut goal = groomed;
-            if damped {
-                goal = (turned_with_roots(context, batch, segment).mul_add(eta, goal)) * share;
-            }
-            rod[1].inverse_pivot += k;
-            rod[1].right = (goal + new[0]).mul_add(k, rod[1].right);
-        } else {
-            let ratio = length / length_before;
-            let mut curvature = frame.tangent.mul_add(-length, groomed);
-            if damped {
-                let was = (old[i - 1] - old[i - 2]).mul_add(-ratio, segment);
-                let turned = turned_with_roots(context, batch, was);
-                curvature = (turned.mul_add(eta, curvature)) * share;
-            }
-            // The stencil (r, -(1 + r), 1) on vertices i - 2, i - 1, i.
-            let middle = -(Lane::ONE + ratio);
-            rod[i].inverse_pivot += k;
-            rod[i].right = curvature.mul_add(k, rod[i].right);
-            let k_middle = k * middle;
-            rod[i - 1].inverse_pivot = k_middle.mul_add(middle, rod[i - 1].inverse_pivot);
-            rod[i - 1].first += k_middle;
-            let k_ratio = k * ratio;
-            if i == 2 {
-                // Vertex 0 is known.
-                let known = new[0] * -k_ratio;
-                rod[2].right = rod[2].right + known;
-                rod[1].right = (curvature.mul_add(k, known)).mul_add(middle, rod[1].right);
-            } else {
-                rod[i - 1].right = curvature.mul_add(k_middle, rod[i - 1].right);
-                rod[i - 2].inverse_pivot = k_ratio.mul_add(ratio, rod[i - 2].inverse_pivot);
-                rod[i - 2].first = k_ratio.mul_add(middle, rod[i - 2].first);
-                rod[i - 2].second += k_ratio;
-                rod[i - 2].right = curvature.mul_add(k_ratio, rod[i - 2].right);
-            }
+    let mass_of = |i: usize| batch.load_scalar(i, &model.masses);
+    let stiffness_of = |i: usize| batch.load_scalar(i, &model.stiffness) * stiffen * batch.presence(i);
+
+    // The clamp: the goal of the first segment is the groomed one.
+    let mut segment = old[1] - old[0];
+    let groomed = frame.tangent * lengths[1];
+    let goal = if damped { turn.apply(segment).mul_add(eta, groomed) * share } else { groomed };
+    let k = stiffness_of(1);
+    // Equations i - 2 and i - 1 of the joint at work; the first of them is that of the held root.
+    let mut before = Equation::inertia(Lane::ONE, new[0]);
+    let mut last = Equation::inertia(mass_of(1), new[1]);
+    last.pivot += k;
+    last.right = (goal + new[0]).mul_add(k, last.right);
+    frame = frame.carried(led(turn.apply(directions[1]), frame.tangent));
+
+    for i in 2..longest {
+        let k = stiffness_of(i);
+        let groomed = frame.direction(batch.load_short(i, 0, &model.rest_directions));
+        let mut curvature = (groomed - frame.tangent) * lengths[i];
+        let ratio = lengths[i] / lengths[i - 1];
+        let next_segment = old[i] - old[i - 1];
+        if damped {
+            let was = segment.mul_add(-ratio, next_segment);
+            curvature = turn.apply(was).mul_add(eta, curvature) * share;
         }
-        // The frame to come: the old segment turned with its predecessor, led towards the groomed direction.
-        let direction = unit(segment);
-        let turned = if i == 1 {
-            turned_with_roots(context, batch, direction)
+        // The stencil (r, -(1 + r), 1) on vertices i - 2, i - 1, i.
+        let middle = -(Lane::ONE + ratio);
+        let (k_middle, k_ratio) = (k * middle, k * ratio);
+        let mut this = Equation::inertia(mass_of(i), new[i]);
+        this.pivot += k;
+        this.right = curvature.mul_add(k, this.right);
+        last.pivot = k_middle.mul_add(middle, last.pivot);
+        last.first += k_middle;
+        last.right = curvature.mul_add(k_middle, last.right);
+        if i == 2 {
+            // Vertex 0 is known.
+            this.right = new[0].mul_add(-k_ratio, this.right);
+            last.right = new[0].mul_add(-(k_ratio * middle), last.right);
         } else {
-            shape::turn(direction, direction_before, frame.tangent)
-        };
-        let led = turned * Lane::splat(1.0 - LEAD) + groomed * (Lane::splat(LEAD) / length);
-        frame = frame.carried(unit(led));
-        direction_before = direction;
-        length_before = length;
+            before.pivot = k_ratio.mul_add(ratio, before.pivot);
+            before.first = k_ratio.mul_add(middle, before.first);
+            before.second += k_ratio;
+            before.right = curvature.mul_add(k_ratio, before.right);
+            rod[i - 2] = before.eliminate(&mut last, Some(&mut this));
+        }
+        (before, last) = (last, this);
+
+        let turned = shape::turn(directions[i], directions[i - 1], frame.tangent);
+        frame = frame.carried(led(turned, groomed));
+        segment = next_segment;
     }
-    substitute(&mut rod[..longest], &mut new[..longest]);
+
+    if longest > 2 {
+        rod[longest - 2] = before.eliminate(&mut last, None);
+    }
+    let mut after = Lane3::ZERO;
+    let mut x = last.right * (Lane::ONE / last.pivot);
+    new[longest - 1] = x;
+    for i in (1..longest - 1).rev() {
+        let row = &rod[i];
+        let here = after.mul_add(-row.second, x.mul_add(-row.first, row.right));
+        new[i] = here;
+        (after, x) = (x, here);
+    }
 }
 
-/// Solves the five-diagonal system: elimination towards the tip, substitution back.
-fn substitute(rod: &mut [Row], new: &mut [Lane3]) {
-    let count = rod.len();
-    for i in 1..count {
-        let row = rod[i];
-        let inverse = Lane::ONE / row.inverse_pivot;
-        let (first, second) = (row.first * inverse, row.second * inverse);
-        if i + 1 < count {
-            let next = &mut rod[i + 1];
-            next.inverse_pivot = first.mul_neg_add(row.first, next.inverse_pivot);
-            next.first = first.mul_neg_add(row.second, next.first);
-            next.right = row.right.mul_add(-first, next.right);
-        }
-        if i + 2 < count {
-            let after = &mut rod[i + 2];
-            after.inverse_pivot = second.mul_neg_add(row.second, after.inverse_pivot);
-            after.right = row.right.mul_add(-second, after.right);
-        }
-        rod[i] = Row { inverse_pivot: inverse, first, second, right: row.right * inverse };
-    }
-    for i in (1..count).rev() {
-        let mut x = rod[i].right;
-        if i + 1 < count {
-            x = new[i + 1].mul_add(-rod[i].first, x);
-        }
-        if i + 2 < count {
-            x = new[i + 2].mul_add(-rod[i].second, x);
-        }
-        new[i] = x;
-    }
+/// The direction of the frame to come: the old segment turned with its predecessor, led towards the groomed direction.
+#[inline(always)]
+fn led(turned: Lane3, groomed: Lane3) -> Lane3 {
+    unit(groomed.mul_add(Lane::splat(LEAD), turned * Lane::splat(1.0 - LEAD)))
 }
 
 /// eta = 2 zeta / (w dt) with w = 3.516 sqrt(EI / (m' L^4)), the first frequency of a cantilever.

@@ -72,8 +72,9 @@ impl StrandScratch {
         let partition = |_| Partition {
             old: vec![Lane3::ZERO; model.longest],
             new: vec![Lane3::ZERO; model.longest],
-            lever: vec![Lane::ZERO; model.longest],
-            rod: vec![Row::default(); if model.method().carries_pulls() { 0 } else { model.longest }],
+            lengths: vec![Lane::ONE; model.longest],
+            directions: vec![Lane3::ZERO; model.longest],
+            rod: vec![Row::default(); model.longest],
             watched: vec![Watched::default(); model.longest],
             deposit: Deposit::default(),
             tally: Tally::default(),
@@ -86,7 +87,7 @@ impl StrandScratch {
         self.partitions
             .iter()
             .map(|p| {
-                p.old.capacity() * (224 + size_of::<Watched>())
+                p.old.capacity() * (320 + size_of::<Watched>())
                     + p.rod.capacity() * size_of::<Row>()
                     + p.deposit.memory()
             })
@@ -99,7 +100,8 @@ impl StrandScratch {
 pub(crate) struct Partition {
     pub old: Vec<Lane3>,
     pub new: Vec<Lane3>,
-    pub lever: Vec<Lane>,
+    pub lengths: Vec<Lane>,
+    pub directions: Vec<Lane3>,
     pub rod: Vec<Row>,
     pub watched: Vec<Watched>,
     pub deposit: Deposit,
