@@ -97,7 +97,7 @@ fn settings<'a>(scene: &Scene, groom: &scene::Groom, skin: &'a SolidModel) -> Re
         directions: groom.direction_map.as_ref().map(|map| maps.direction(map)).transpose()?,
         hang: groom.hang,
         gravity: scene.simulation.gravity.normalize_or(DVec3::NEG_Y),
-        clearance: groom.strand.contact_radius,
+        clearance: groom.clearance.max(groom.strand.contact_radius),
         curl: groom.curl.as_ref().map(|curl| groom::Curl {
             radius: curl.radius,
             pitch: curl.pitch,

@@ -48,6 +48,8 @@ section! {
         pub lay: f64 = quantity(RATIO).fraction().or(0.0),
         /// Combing direction over the surface, instead of `comb`.
         pub direction_map: Option<DirectionMap> = table().optional(),
+        /// How far the groomed shape stays off the skin after its first part: the body of the hair [m].
+        pub clearance: f64 = quantity(LENGTH).at_least(0.0).at_most(1.0).or(5e-4),
         /// How much the groomed shape bends towards gravity along its length, 0 to 1.
         pub hang: f64 = quantity(RATIO).fraction().or(0.0),
         /// Curls.
