@@ -175,19 +175,30 @@ impl Batch {
         Lane::new(std::array::from_fn(|lane| if self.has(lane, i) { 1.0 } else { 0.0 }))
     }
 
+    /// `value(index)` of vertex `i` in every lane. Most vertices are shared by all strands of a batch and need no
+    /// clamping; the two branches are spelled out because an array of indices would go through memory.
+    #[inline(always)]
+    fn gather<T>(&self, i: usize, value: impl Fn(usize) -> T) -> [T; LANES] {
+        if i < self.shortest {
+            std::array::from_fn(|lane| value(self.first[lane] + i))
+        } else {
+            std::array::from_fn(|lane| value(self.at(lane, i)))
+        }
+    }
+
     #[inline(always)]
     pub fn load(&self, i: usize, base: usize, from: &[DVec3]) -> Lane3 {
-        Lane3::new(std::array::from_fn(|lane| from[self.at(lane, i) - base]))
+        Lane3::new(self.gather(i, |at| from[at - base]))
     }
 
     #[inline(always)]
     pub fn load_short(&self, i: usize, base: usize, from: &[Vec3]) -> Lane3 {
-        Lane3::new(std::array::from_fn(|lane| from[self.at(lane, i) - base].as_dvec3()))
+        Lane3::new(self.gather(i, |at| from[at - base].as_dvec3()))
     }
 
     #[inline(always)]
     pub fn load_scalar(&self, i: usize, from: &[f32]) -> Lane {
-        Lane::new(std::array::from_fn(|lane| f64::from(from[self.at(lane, i)])))
+        Lane::new(self.gather(i, |at| f64::from(from[at])))
     }
 
     #[inline(always)]
