@@ -45,6 +45,18 @@ pub struct FrameStats {
     /// What a user should know.
     #[serde(default)]
     pub warnings: Vec<String>,
+    /// The figures of single bodies, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bodies: BTreeMap<String, BodyStats>,
+}
+
+/// The figures of one body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BodyStats {
+    /// Relative change of length.
+    pub strain: Strain,
+    /// Largest speed [m/s].
+    pub speed_max: f64,
 }
 
 /// Where the water is [kg].

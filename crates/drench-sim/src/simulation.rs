@@ -8,7 +8,7 @@ use crate::solids::{SolidModel, Span};
 use crate::step::{self, substep};
 use crate::world::{Model, Scratch, State, World};
 use crate::{SimError, convert};
-use drench_io::stats::{Energy, Strain};
+use drench_io::stats::{BodyStats, Energy, Strain};
 use drench_io::{Frame, FrameStats};
 use drench_physics::air::AirFlow;
 use drench_physics::diagnostics;
@@ -149,6 +149,7 @@ impl Simulation {
             counts.insert("iterations_max".to_owned(), u64::from(report.iterations_max));
         }
         let (mut strain, mut energy, mut speed_max) = (Strain::default(), Energy::default(), 0.0_f64);
+        let mut bodies = BTreeMap::new();
         let segments: usize = model.strands.iter().map(|body| segments(&body.model)).sum();
         for (body, strands) in model.strands.iter().zip(&state.strands) {
             let figures = diagnostics::measure(&body.name, &body.model, strands, model.scene.simulation.gravity)
@@ -158,6 +159,8 @@ impl Simulation {
             energy.kinetic += figures.kinetic_energy;
             energy.gravitational += figures.gravitational_energy;
             speed_max = speed_max.max(figures.speed_max);
+            let own = Strain { max: figures.strain_max, mean: figures.strain_mean };
+            bodies.insert(body.name.clone(), BodyStats { strain: own, speed_max: figures.speed_max });
         }
         let has_strands = !model.strands.is_empty();
         let dt = if steps > 0 { self.dt() } else { 0.0 };
@@ -177,6 +180,7 @@ impl Simulation {
             speed_max,
             energy: has_strands.then_some(energy),
             warnings: report.warnings(),
+            bodies,
         })
     }
 }

@@ -49,6 +49,7 @@ const FIGURES: &[&str] = &[
     "water.",
     "counts.",
     "stages.",
+    "bodies.",
 ];
 
 fn check_expectation(expect: &Expectation, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
