@@ -218,16 +218,16 @@ impl Canvas {
         let turn = interleaved_noise(x as u32, y as u32) * TAU;
         // One colour does for a pixel that shows one thing; edges get one for each sample.
         let behind = if owner.iter().all(|&o| o == owner[0]) {
-            self.colour(stage, owner[0], Vec2::new(x as f32 + 0.5, y as f32 + 0.5), turn)
+            self.colour(stage, owner[0], Vec2::new(x as f32 + 0.5, y as f32 + 0.5), turn, left)
         } else {
             let place = |i: usize| sample_place(i % SAMPLES, i / SAMPLES, x0, y0);
-            samples.map(|i| self.colour(stage, self.owner[i], place(i), turn)).iter().sum::<Vec3>()
+            samples.map(|i| self.colour(stage, self.owner[i], place(i), turn, left)).iter().sum::<Vec3>()
                 / (SIDE * SIDE) as f32
         };
         strands + behind * left
     }
 
-    fn colour(&self, stage: &Stage, owner: u32, place: Vec2, turn: f32) -> Vec3 {
+    fn colour(&self, stage: &Stage, owner: u32, place: Vec2, turn: f32, seen: f32) -> Vec3 {
         let (origin, direction) = stage.camera.ray(place);
         match (owner, &stage.settings.ground) {
             (NOTHING, _) => stage.background(direction),
@@ -237,7 +237,7 @@ impl Canvas {
             }
             (triangle, _) => match stage.surfaces.hit(triangle as usize, origin, direction) {
                 Some((distance, normal)) => {
-                    stage.solid(triangle as usize, origin + direction * distance, normal, turn)
+                    stage.solid(triangle as usize, origin + direction * distance, normal, turn, seen)
                 }
                 None => Vec3::ZERO,
             },
