@@ -391,7 +391,8 @@ mod tests {
 
     #[test]
     fn curves_pass_through_the_ends_and_near_the_vertices() {
-        let arc: Vec<[f32; 3]> = (0..9).map(|i| (i as f32 * 0.2).sin_cos()).map(|(s, c)| [0.1 * s, 0.1 * c, 0.0]).collect();
+        let arc: Vec<[f32; 3]> =
+            (0..9).map(|i| (i as f32 * 0.2).sin_cos()).map(|(s, c)| [0.1 * s, 0.1 * c, 0.0]).collect();
         let curves = gather(&frame(arc.clone(), vec![0, 9]), FINE).unwrap();
         let p = &curves.positions;
         assert_eq!(p[0], Vec3::from(arc[0]));
@@ -418,7 +419,9 @@ mod tests {
         let area = |curves: &Curves| {
             (0..curves.positions.len())
                 .filter(|&i| curves.begins_segment(i))
-                .map(|i| curves.positions[i].distance(curves.positions[i + 1]) * (curves.radii[i] + curves.radii[i + 1]))
+                .map(|i| {
+                    curves.positions[i].distance(curves.positions[i + 1]) * (curves.radii[i] + curves.radii[i + 1])
+                })
                 .sum::<f32>()
         };
         let all = gather(&frame, FINE).unwrap();
@@ -429,10 +432,7 @@ mod tests {
 
     #[test]
     fn children_follow_their_guides_and_the_skin() {
-        let mut frame = frame(
-            vec![[0.0; 3], [0.0, 0.1, 0.0], [1.0, 0.0, 0.0], [1.0, 0.1, 0.1]],
-            vec![0, 2, 4],
-        );
+        let mut frame = frame(vec![[0.0; 3], [0.0, 0.1, 0.0], [1.0, 0.0, 0.0], [1.0, 0.1, 0.1]], vec![0, 2, 4]);
         frame.solids.push(SolidBody {
             name: "skin".into(),
             positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],

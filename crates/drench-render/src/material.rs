@@ -20,8 +20,8 @@ pub(crate) fn lit(colour: Vec3, roughness: f32, normal: Vec3, eye: Vec3, light: 
     let a2 = roughness.clamp(0.05, 1.0).powi(4);
     let d = cos_h * cos_h * (a2 - 1.0) + 1.0;
     let distribution = a2 / (PI * d * d);
-    let masking = 0.5
-        / (cos_e * (a2 + (1.0 - a2) * cos_l * cos_l).sqrt() + cos_l * (a2 + (1.0 - a2) * cos_e * cos_e).sqrt());
+    let masking =
+        0.5 / (cos_e * (a2 + (1.0 - a2) * cos_l * cos_l).sqrt() + cos_l * (a2 + (1.0 - a2) * cos_e * cos_e).sqrt());
     (colour * ((1.0 - fresnel) / PI) + Vec3::splat(fresnel * distribution * masking)) * cos_l
 }
 

@@ -3,8 +3,8 @@
 use crate::{Picture, RenderError};
 use muxide::api::{Muxer, MuxerBuilder, MuxerError, VideoCodec};
 use openh264::encoder::{
-    BitRate, Complexity, Encoder, EncoderConfig, FrameRate, FrameType, IntraFramePeriod, QpRange, RateControlMode,
-    UsageType, VuiConfig,
+    Complexity, Encoder, EncoderConfig, FrameRate, FrameType, IntraFramePeriod, QpRange, RateControlMode, UsageType,
+    VuiConfig,
 };
 use openh264::formats::YUVSlices;
 use openh264::{OpenH264API, Timestamp};
@@ -42,19 +42,16 @@ impl MovieWriter {
             return Err(encoding(format!("a movie cannot show {frames_per_second} frames a second")));
         }
         let (even_width, even_height) = (width & !1, height & !1);
-        // About a fifth of a bit a pixel, more for small pictures: fur is hard to compress.
-        let pixels = f64::from(even_width) * f64::from(even_height);
-        let bits = (pixels * frames_per_second * 0.35).clamp(1e6, 80e6) as u32;
         let config = EncoderConfig::new()
-            .bitrate(BitRate::from_bps(bits))
             .max_frame_rate(FrameRate::from_hz(frames_per_second as f32))
-            .rate_control_mode(RateControlMode::Quality)
-            .usage_type(UsageType::ScreenContentRealTime)
+            // The same fidelity for every frame, however many bits fur takes. Without rate control the encoder starts
+            // from its base step and keeps adaptive ones within the range.
+            .rate_control_mode(RateControlMode::Off)
+            .adaptive_quantization(true)
+            .qp(QpRange::new(18, 22))
+            .usage_type(UsageType::CameraVideoRealTime)
             .complexity(Complexity::High)
-            .qp(QpRange::new(14, 30))
             .skip_frames(false)
-            .scene_change_detect(false)
-            .adaptive_quantization(false)
             .background_detection(false)
             .intra_frame_period(IntraFramePeriod::from_num_frames((frames_per_second * KEY_INTERVAL).ceil() as u32))
             // One thread: the file's bits must not depend on the machine.
@@ -90,7 +87,8 @@ impl MovieWriter {
 
     /// Adds a picture that is already tone-mapped, three bytes a pixel.
     pub fn add_srgb8(&mut self, width: u32, height: u32, rgb: &[u8]) -> Result<(), RenderError> {
-        if (width, height) != (self.width, self.height) || rgb.len() as u64 != u64::from(width) * u64::from(height) * 3 {
+        if (width, height) != (self.width, self.height) || rgb.len() as u64 != u64::from(width) * u64::from(height) * 3
+        {
             return Err(RenderError::MovieSize {
                 path: self.path.clone(),
                 width: self.width,

@@ -10,9 +10,9 @@ use crate::light::shadow::{Scratch, ShadowMap, disc};
 use crate::raster::tile::Projection;
 use crate::shade::Stage;
 use crate::surfaces::Surfaces;
-use crate::{Picture, Quality, RenderError, Settings, View};
+use crate::{Light, Picture, Quality, RenderError, Settings, View};
 use drench_io::Frame;
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 use std::f32::consts::PI;
 use std::sync::atomic::AtomicU64;
@@ -36,7 +36,8 @@ pub struct Renderer {
     ambient: Ambient,
     projection: Projection,
     cache: Vec<AtomicU64>,
-    linear: Vec<Vec3>,
+    /// Radiance and opacity.
+    linear: Vec<Vec4>,
     stages: Vec<(&'static str, f64)>,
 }
 
@@ -91,12 +92,21 @@ impl Effort {
                 detail: Detail { tolerance: 0.15, thinnest: 0.06 },
                 map: (side * 3 / 2).clamp(512, 2048),
                 taps: 48,
-                cells: 112,
-                directions: 96,
+                cells: (side / 10).clamp(40, 96),
+                directions: (side / 16).clamp(24, 64),
                 lens: 64,
             },
         }
         .with_samples(settings.samples)
+    }
+
+    /// Texels of a light's map: a soft light needs no fine one.
+    fn texels(&self, light: &Light) -> usize {
+        let share = match light {
+            Light::Sun { angle, .. } => 0.07 / angle.max(0.07),
+            Light::Lamp { .. } => 1.0,
+        };
+        (self.map as f32 * share.max(0.4)) as usize
     }
 
     fn with_samples(self, samples: Option<u32>) -> Self {
@@ -200,7 +210,7 @@ impl Renderer {
         let transparency = self.transparency();
         let mut old = std::mem::take(&mut self.maps).into_iter();
         for &light in &self.settings.lights {
-            let mut map = ShadowMap::new(light, centre, radius, self.effort.map, old.next());
+            let mut map = ShadowMap::new(light, centre, radius, self.effort.texels(&light), old.next());
             map.draw(&self.curves, &self.surfaces, transparency, &mut self.scratch);
             self.maps.push(map);
         }
@@ -247,7 +257,7 @@ impl Renderer {
         self.cache.par_iter_mut().for_each(|packed| *packed.get_mut() = 0);
         self.cache.resize_with(points, AtomicU64::default);
         self.linear.clear();
-        self.linear.resize(width * height, Vec3::ZERO);
+        self.linear.resize(width * height, Vec4::ZERO);
         let absorbed = 1.0 - self.transparency();
         let floor = self.settings.ground.map(|ground| ground.colour * self.ground_irradiance(centre) / PI);
         let views = if camera.lens_radius > 0.0 { self.effort.lens } else { 1 };
@@ -279,12 +289,19 @@ impl Renderer {
         let (scale, gain) = (self.effort.supersampling as usize, self.settings.exposure.clamp(-30.0, 30.0).exp2());
         let pixel = |i: usize| {
             let (x, y) = (i % self.settings.width as usize * scale, i / self.settings.width as usize * scale);
-            let rows = (0..scale).map(|row| self.linear[(y + row) * width + x..][..scale].iter().sum::<Vec3>());
-            (rows.sum::<Vec3>() * (gain / (scale * scale) as f32)).to_array()
+            let rows = (0..scale).map(|row| self.linear[(y + row) * width + x..][..scale].iter().sum::<Vec4>());
+            rows.sum::<Vec4>() / (scale * scale) as f32
         };
-        let pixels = (0..self.settings.width as usize * self.settings.height as usize).map(pixel).collect();
-        let skipped = self.curves.skipped + self.surfaces.skipped;
-        Picture { width: self.settings.width, height: self.settings.height, pixels, skipped }
+        let pixels: Vec<Vec4> = (0..self.settings.width as usize * self.settings.height as usize).map(pixel).collect();
+        let opacity =
+            if self.settings.sky.visible { Vec::new() } else { pixels.iter().map(|p| p.w.min(1.0)).collect() };
+        Picture {
+            width: self.settings.width,
+            height: self.settings.height,
+            pixels: pixels.iter().map(|p| (p.truncate() * gain).to_array()).collect(),
+            opacity,
+            skipped: self.curves.skipped + self.surfaces.skipped,
+        }
     }
 }
 

@@ -149,12 +149,7 @@ pub struct Sky {
 
 impl Default for Sky {
     fn default() -> Self {
-        Self {
-            zenith: Vec3::new(0.42, 0.5, 0.62),
-            horizon: Vec3::new(0.72, 0.74, 0.77),
-            strength: 0.35,
-            visible: true,
-        }
+        Self { zenith: Vec3::new(0.42, 0.5, 0.62), horizon: Vec3::new(0.72, 0.74, 0.77), strength: 0.35, visible: true }
     }
 }
 

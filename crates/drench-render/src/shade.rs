@@ -10,7 +10,7 @@ use crate::light::shadow::{Shade, ShadowMap};
 use crate::surfaces::Surfaces;
 use crate::{Ground, Light, Settings, material};
 use drench_math::random::mix;
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Shadow rays of a strand's point per light.
@@ -44,14 +44,15 @@ pub(crate) struct Stage<'a> {
 
 impl Stage<'_> {
     /// Radiance of the background in a direction: the sky, into which a floor bends up as in a photographer's studio.
-    pub fn background(&self, direction: Vec3) -> Vec3 {
+    /// With its opacity.
+    pub fn background(&self, direction: Vec3) -> Vec4 {
         if !self.settings.sky.visible {
-            return Vec3::ZERO;
+            return Vec4::ZERO;
         }
         let direction = direction.normalize_or_zero();
         let sky = sky_radiance(&self.settings.sky, direction);
         let rise = (direction.y / 0.35).clamp(0.0, 1.0);
-        self.floor.map_or(sky, |floor| floor.lerp(sky, rise * rise * (3.0 - 2.0 * rise)))
+        self.floor.map_or(sky, |floor| floor.lerp(sky, rise * rise * (3.0 - 2.0 * rise))).extend(1.0)
     }
 
     /// Radiance of a curve's point towards the camera, computed once per picture.
@@ -176,7 +177,8 @@ impl Stage<'_> {
             if lit != Vec3::ZERO && self.rays.is_some() {
                 let rays = if seen < 0.25 { 1 } else { SOLID_RAYS };
                 let index = mix(p.x.to_bits() as u64 | u64::from(p.z.to_bits()) << 32);
-                let passed = |k: u64| match self.shadow_ray(map, p + normal * (0.002 * self.radius), index + k, None).1 {
+                let passed = |k: u64| match self.shadow_ray(map, p + normal * (0.002 * self.radius), index + k, None).1
+                {
                     Way::Blocked => 0.0,
                     Way::Strands(count) => (1.0 - self.absorbed).powi(count as i32),
                 };
@@ -188,8 +190,8 @@ impl Stage<'_> {
         out
     }
 
-    /// Radiance of the ground; far away it fades into the background, as a studio's floor does.
-    pub fn ground(&self, ground: &Ground, p: Vec3, direction: Vec3) -> Vec3 {
+    /// Radiance and opacity of the ground; far away it fades into the background, as a studio's floor does.
+    pub fn ground(&self, ground: &Ground, p: Vec3, direction: Vec3) -> Vec4 {
         let away = (p - self.centre).with_y(0.0).length() / self.radius;
         let fade = ((away - 2.0) / 8.0).clamp(0.0, 1.0);
         let fade = fade * fade * (3.0 - 2.0 * fade);
@@ -200,11 +202,13 @@ impl Stage<'_> {
         let normal = Vec3::Y * if eye.y < 0.0 { -1.0 } else { 1.0 };
         let sky = self.ambient.at(p + normal * (0.5 * self.ambient.cell()));
         let mirror = Vec3::new(-eye.x, eye.y, -eye.z);
+        // Light that comes in under things bounces on there: no crevice is quite black.
+        let open = self.ambient.open().irradiance(normal);
         let mut out = material::ambient(
             ground.colour,
             ground.roughness,
             normal.dot(eye),
-            sky.irradiance(normal),
+            sky.irradiance(normal).lerp(open, 0.12),
             sky.radiance(mirror, 0.9),
         );
         for map in self.maps {
@@ -214,7 +218,7 @@ impl Stage<'_> {
                 out += lit * irradiance * map.at_ground(p);
             }
         }
-        out.lerp(self.background(direction), fade)
+        out.extend(1.0).lerp(self.background(direction), fade)
     }
 }
 

@@ -5,8 +5,8 @@
 //! theta_d = (theta_i - theta_o) / 2 and the tilt is shared evenly by both directions, which makes the model
 //! reciprocal; in the original both belong to the outgoing direction alone.
 
-use super::lobes::{Longitudinal, attenuation, azimuthal, azimuthal_scale, exit_angle, longitudinal_variance};
 use super::Crossed;
+use super::lobes::{Longitudinal, attenuation, azimuthal, azimuthal_scale, exit_angle, longitudinal_variance};
 use glam::{Vec3, Vec4};
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
@@ -378,7 +378,8 @@ mod tests {
             let fibre = model.fibre(Vec3::X, eye, Vec3::splat(0.001));
             let n = 20_000;
             let stream = Stream::new(4, "furnace");
-            let sum: Vec3 = (0..n).map(|i| model.scattered(&fibre, stream.direction(i).as_vec3(), Crossed::Mean(crossings))).sum();
+            let sum: Vec3 =
+                (0..n).map(|i| model.scattered(&fibre, stream.direction(i).as_vec3(), Crossed::Mean(crossings))).sum();
             let out = sum * (2.0 * TAU) / n as f32;
             // A strand in the open also shows what its neighbours throw back, hence a little more than one.
             assert!(out.max_element() < 2.0 && out.min_element() > 0.1, "{out}");

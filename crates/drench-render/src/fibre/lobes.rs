@@ -123,7 +123,8 @@ mod tests {
                 let n = 20_000;
                 let sum: f64 = (0..n)
                     .map(|k| {
-                        let theta = (f64::from(k) + 0.5) / f64::from(n) * std::f64::consts::PI - 0.5 * std::f64::consts::PI;
+                        let theta =
+                            (f64::from(k) + 0.5) / f64::from(n) * std::f64::consts::PI - 0.5 * std::f64::consts::PI;
                         let i = (theta.sin() as f32, theta.cos() as f32);
                         f64::from(lobe.at(i, theta_o.sin_cos())) * theta.cos()
                     })

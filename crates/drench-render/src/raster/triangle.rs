@@ -37,7 +37,8 @@ impl Projected {
         let x1 = (high.x + 0.5).min(clip.x1 as f32) as i32;
         let y0 = (low.y - 0.5).ceil().max(clip.y0 as f32) as i32;
         let y1 = (high.y + 0.5).min(clip.y1 as f32) as i32;
-        let inside = |value: f32, edge: Vec2| value > 0.0 || (value == 0.0 && (edge.y > 0.0 || (edge.y == 0.0 && edge.x < 0.0)));
+        let inside =
+            |value: f32, edge: Vec2| value > 0.0 || (value == 0.0 && (edge.y > 0.0 || (edge.y == 0.0 && edge.x < 0.0)));
         let (ab, bc, ca) = (b - a, c - b, a - c);
         for y in y0..y1 {
             for x in x0..x1 {
