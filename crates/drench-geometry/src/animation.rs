@@ -5,7 +5,11 @@
 //! glTF 2.0, 3.7.3).
 
 use glam::{DAffine3, DQuat, DVec3};
+use rayon::prelude::*;
 use std::f64::consts::PI;
+
+/// Fewer vertices are not worth handing to another thread.
+const VERTICES_PER_TASK: usize = 4096;
 
 /// How a mesh moves over time.
 #[derive(Clone, Debug)]
@@ -143,7 +147,9 @@ impl MeshAnimation {
                 let bones: Vec<DAffine3> = skin.joints.iter().map(|&(node, bind)| maps[node] * bind).collect();
                 (skin, bones)
             });
-            for (k, (out, &rest)) in positions.iter_mut().skip(piece.first).zip(&piece.rest).enumerate() {
+            let first = piece.first.min(positions.len());
+            let vertices = positions[first..].par_iter_mut().zip(&piece.rest).enumerate();
+            vertices.with_min_len(VERTICES_PER_TASK).for_each(|(k, (out, &rest))| {
                 let mut p = rest;
                 for (morph, &weight) in piece.morphs.iter().zip(&weights) {
                     p += weight * morph[k];
@@ -157,7 +163,7 @@ impl MeshAnimation {
                     }
                 };
                 *out = moved * self.unit;
-            }
+            });
         }
     }
 

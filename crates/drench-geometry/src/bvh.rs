@@ -4,12 +4,12 @@
 //! of the longest axis. No links are stored, building and refitting are parallel, and the shape of the tree depends
 //! on nothing but the number of triangles.
 
-use crate::TriMesh;
+use crate::{SurfacePoint, TriMesh};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 /// Triangles in a leaf, at most.
-const LEAF: usize = 4;
+const LEAF: usize = 2;
 
 /// A tree over the triangles of a mesh, with a copy of their corners.
 #[derive(Clone, Debug)]
@@ -33,6 +33,20 @@ pub struct ClosestPoint {
     pub triangle: u32,
     /// Distance to it [m].
     pub distance: f64,
+}
+
+impl ClosestPoint {
+    /// The same point by its place on the mesh that the tree was built for.
+    pub fn surface_point(&self, mesh: &TriMesh) -> SurfacePoint {
+        let [a, b, c] = mesh.corners(self.triangle as usize);
+        let (e, f, p) = (b - a, c - a, self.point - a);
+        let (ee, ef, ff, ep, fp) = (e.dot(e), e.dot(f), f.dot(f), e.dot(p), f.dot(p));
+        let area = ee * ff - ef * ef;
+        let (u, v) = if area > 0.0 { ((ep * ff - fp * ef) / area, (fp * ee - ep * ef) / area) } else { (0.0, 0.0) };
+        let (u, v) = (u.clamp(0.0, 1.0), v.clamp(0.0, 1.0));
+        let sum = (u + v).max(1.0);
+        SurfacePoint { triangle: self.triangle, u: u / sum, v: v / sum }
+    }
 }
 
 /// A node of a complete tree: its number and its run of triangles.

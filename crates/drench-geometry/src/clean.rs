@@ -3,6 +3,7 @@
 use crate::topology::{Side, coincident, sorted_sides};
 use crate::{GeometryError, TriMesh};
 use glam::DVec3;
+use rayon::prelude::*;
 
 /// Most triangles, and most vertices, that a mesh may have.
 pub const MAX_ELEMENTS: usize = 50_000_000;
@@ -122,16 +123,16 @@ impl TriMesh {
                 flat.push(t);
             }
         }
-        // The same places in the same turn: sort each triangle by rotation, then equal ones are neighbours.
+        // The same places in the same turn: rotate the lowest to the front, then equal triangles are neighbours when sorted.
         let rotated = |t: u32| {
             let mut corners = self.triangles[t as usize].map(|i| place[i as usize]);
             let lowest = (0..3).min_by_key(|&k| corners[k]).unwrap_or(0);
             corners.rotate_left(lowest);
-            corners
+            (corners, t)
         };
-        let mut order: Vec<u32> = (0..count as u32).filter(|&t| keep[t as usize]).collect();
-        order.sort_unstable_by_key(|&t| (rotated(t), t));
-        let repeated: Vec<u32> = order.windows(2).filter(|w| rotated(w[0]) == rotated(w[1])).map(|w| w[1]).collect();
+        let mut order: Vec<([u32; 3], u32)> = (0..count as u32).filter(|&t| keep[t as usize]).map(rotated).collect();
+        order.par_sort_unstable();
+        let repeated: Vec<u32> = order.windows(2).filter(|w| w[0].0 == w[1].0).map(|w| w[1].1).collect();
         for &t in &repeated {
             keep[t as usize] = false;
         }

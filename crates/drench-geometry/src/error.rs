@@ -182,4 +182,9 @@ pub enum GeometryError {
         /// The file.
         path: PathBuf,
     },
+    /// A groom without a single root.
+    #[error(
+        "no hair grows: the chosen faces have no area, or the density or length map is zero on all of them; check the face groups and the maps"
+    )]
+    NoRoots,
 }

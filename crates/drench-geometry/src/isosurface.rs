@@ -1,4 +1,4 @@
-//! A mesh of the zero set of a smooth function, by surface nets on a grid with uneven spacing.
+//! A mesh of the zero set of a smooth function, by surface nets on a grid with uneven spacing that may be bent.
 //!
 //! One vertex per cell that the surface crosses, one quadrilateral per grid edge that it crosses (Gibson 1998). The vertices are then
 //! moved along the surface to the middle of their neighbours, for even triangles, and back onto it by Newton's
@@ -18,15 +18,18 @@ const BLOCK: usize = 4;
 
 /// Meshes where `distance` is zero; it is negative inside and must be positive on the rim of the grid.
 ///
-/// `axes` are the grid's coordinates, increasing [m]; `gradient` is that of `distance`, used for projection and normals. The
-/// distance may be a rough one, but must not overestimate by more than a half.
+/// `axes` are the grid's coordinates, increasing [m], and `warp` says where its points are; `gradient` is that of
+/// `distance`, used for projection and normals. The distance may be a rough one, but must not overestimate by more than
+/// a half.
 pub(crate) fn surface_nets(
     axes: [&[f64]; 3],
+    warp: impl Fn(DVec3) -> DVec3 + Sync,
     distance: impl Fn(DVec3) -> f64 + Sync,
     gradient: impl Fn(DVec3) -> DVec3 + Sync,
 ) -> TriMesh {
-    let values = sample(axes, &distance);
-    let mut mesh = net(axes, &values);
+    let mut values = sample(axes, &warp, &distance);
+    untangle(axes.map(<[f64]>::len), &mut values);
+    let mut mesh = net(axes, &warp, &values);
     // One step of Newton's method along a gradient that is not far from unit length.
     let step = |p: DVec3, slope: DVec3| p - slope * (distance(p) / slope.length_squared().max(0.25));
     for _ in 0..RELAXATIONS {
@@ -44,7 +47,11 @@ pub(crate) fn surface_nets(
 }
 
 /// Values at the grid points, x fastest, then y, then z. Blocks far from the surface get one value for all points.
-fn sample(axes: [&[f64]; 3], distance: &(impl Fn(DVec3) -> f64 + Sync)) -> Vec<f64> {
+fn sample(
+    axes: [&[f64]; 3],
+    warp: &(impl Fn(DVec3) -> DVec3 + Sync),
+    distance: &(impl Fn(DVec3) -> f64 + Sync),
+) -> Vec<f64> {
     let [xs, ys, zs] = axes;
     let mut values = vec![0.0; xs.len() * ys.len() * zs.len()];
     let slab = xs.len() * ys.len();
@@ -56,12 +63,12 @@ fn sample(axes: [&[f64]; 3], distance: &(impl Fn(DVec3) -> f64 + Sync)) -> Vec<f
                 let x_range = x_start..(x_start + BLOCK).min(xs.len());
                 let low = DVec3::new(xs[x_range.start], ys[y_range.start], zs[z_range.start]);
                 let high = DVec3::new(xs[x_range.end - 1], ys[y_range.end - 1], zs[z_range.end - 1]);
-                let middle = distance(0.5 * (low + high));
-                let far = middle.abs() > 0.75 * (high - low).length();
+                let middle = distance(warp(0.5 * (low + high)));
+                let far = middle.abs() > 0.75 * (warp(high) - warp(low)).length();
                 for z in z_range.clone() {
                     for y in y_range.clone() {
                         for x in x_range.clone() {
-                            let value = if far { middle } else { distance(DVec3::new(xs[x], ys[y], zs[z])) };
+                            let value = if far { middle } else { distance(warp(DVec3::new(xs[x], ys[y], zs[z]))) };
                             values[(z - z_range.start) * slab + y * xs.len() + x] = value;
                         }
                     }
@@ -72,11 +79,40 @@ fn sample(axes: [&[f64]; 3], distance: &(impl Fn(DVec3) -> f64 + Sync)) -> Vec<f
     values
 }
 
-fn net(axes: [&[f64]; 3], values: &[f64]) -> TriMesh {
+/// Sees to it that no face of the grid has its two inner corners across from each other: there, two sheets of the surface
+/// would touch along an edge of four triangles. The least certain outer corner moves inside, until all are clear.
+fn untangle(size: [usize; 3], values: &mut [f64]) {
+    let stride = [1, size[0], size[0] * size[1]];
+    let mut changed = true;
+    while changed {
+        changed = false;
+        for (a, b, c) in [(0, 1, 2), (1, 2, 0), (2, 0, 1)] {
+            for k in 0..size[c] {
+                for j in 0..size[b] - 1 {
+                    for i in 0..size[a] - 1 {
+                        let first = i * stride[a] + j * stride[b] + k * stride[c];
+                        let corners = [first, first + stride[a], first + stride[a] + stride[b], first + stride[b]];
+                        let inside = corners.map(|corner| values[corner] < 0.0);
+                        if inside[0] == inside[2] && inside[1] == inside[3] && inside[0] != inside[1] {
+                            // Only ever inwards: a corner that changes stays, so the loop ends.
+                            let outer = corners.into_iter().filter(|&corner| values[corner] >= 0.0);
+                            if let Some(corner) = outer.min_by(|&a, &b| values[a].total_cmp(&values[b])) {
+                                values[corner] = -values[corner].max(f64::MIN_POSITIVE);
+                                changed = true;
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn net(axes: [&[f64]; 3], warp: &impl Fn(DVec3) -> DVec3, values: &[f64]) -> TriMesh {
     let size = axes.map(<[f64]>::len);
     let stride = [1, size[0], size[0] * size[1]];
     let at = |cell: [usize; 3]| cell[0] + stride[1] * cell[1] + stride[2] * cell[2];
-    let point = |cell: [usize; 3]| DVec3::new(axes[0][cell[0]], axes[1][cell[1]], axes[2][cell[2]]);
+    let point = |cell: [usize; 3]| warp(DVec3::new(axes[0][cell[0]], axes[1][cell[1]], axes[2][cell[2]]));
     let mut mesh = TriMesh::default();
     let mut vertex = vec![ABSENT; values.len()];
 
@@ -159,7 +195,14 @@ mod tests {
         let axis = |n: i32, grow: f64| (-n..=n).map(|i| f64::from(i) * 0.06 + grow * f64::from(i).powi(3)).collect();
         let axes: [Vec<f64>; 3] = [axis(20, 1e-5), axis(20, 0.0), axis(21, 2e-5)];
         let distance = |p: DVec3| p.length() - 1.0;
-        let mesh = surface_nets([&axes[0], &axes[1], &axes[2]], distance, |p| p.normalize_or_zero());
+        let bend = |p: DVec3| p + DVec3::X * (0.1 * p.y * p.y);
+        let mesh_on = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let axes = [&axes[0][..], &axes[1][..], &axes[2][..]];
+            pool.install(|| surface_nets(axes, bend, distance, |p| p.normalize_or_zero()))
+        };
+        let mesh = mesh_on(1);
+        assert_eq!(mesh, mesh_on(8));
         let topology = mesh.topology();
         assert!(topology.is_closed());
         assert_eq!(topology.euler_characteristic(), 2);
@@ -171,6 +214,25 @@ mod tests {
             // 0.433 for the equilateral triangle.
             assert!(mesh.area(t) / (longest * longest) > 0.1);
             assert!(mesh.face_normal(t).dot(a) > 0.9);
+        }
+    }
+
+    #[test]
+    fn sheets_that_touch_are_joined() {
+        // Two balls that touch near a grid edge, on many different offsets of the grid.
+        for shift in 0..20 {
+            let shift = f64::from(shift) * 0.013;
+            let axis: Vec<f64> = (-20..=20).map(|i| f64::from(i) * 0.1 + shift).collect();
+            let distance = |p: DVec3| {
+                let centre = DVec3::new(0.52, 0.48, 0.0);
+                (p - centre).length().min((p + centre).length()) - 0.7
+            };
+            let gradient = |p: DVec3| {
+                let h = 1e-5;
+                DVec3::AXES.map(|e| e * (distance(p + h * e) - distance(p - h * e)) / (2.0 * h)).iter().sum()
+            };
+            let mesh = surface_nets([&axis, &axis, &axis], |p| p, distance, gradient);
+            assert!(mesh.topology().is_closed(), "{shift} {:?}", mesh.topology());
         }
     }
 }

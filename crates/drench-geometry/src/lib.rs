@@ -6,6 +6,7 @@ pub mod bvh;
 pub mod clean;
 pub mod error;
 pub mod field;
+pub mod groom;
 pub mod head;
 mod isosurface;
 pub mod load;

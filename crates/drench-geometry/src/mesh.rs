@@ -12,7 +12,7 @@ pub struct TriMesh {
     pub triangles: Vec<[u32; 3]>,
     /// Unit vertex normals, or empty.
     pub normals: Vec<DVec3>,
-    /// Texture coordinates, or empty.
+    /// Texture coordinates, v upwards from the lower edge of the image, or empty.
     pub uvs: Vec<DVec2>,
     /// Vertex colours, linear RGBA, or empty.
     pub colours: Vec<[f32; 4]>,

@@ -8,6 +8,7 @@ use crate::clean::MAX_ELEMENTS;
 use crate::topology::coincident;
 use crate::{GeometryError, TriMesh};
 use glam::DVec3;
+use rayon::prelude::*;
 
 /// Subdivides `levels` times; each level has four times the triangles.
 pub fn loop_subdivide(mesh: &TriMesh, levels: u32) -> Result<TriMesh, GeometryError> {
@@ -58,7 +59,7 @@ fn sorted_sides(triangles: &[[u32; 3]], place: &[u32]) -> Vec<Side> {
             sides.push(Side { edge, vertices, triangle: t as u32, k: k as u32 });
         }
     }
-    sides.sort_unstable();
+    sides.par_sort_unstable();
     sides
 }
 

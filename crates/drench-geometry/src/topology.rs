@@ -5,6 +5,7 @@
 
 use crate::TriMesh;
 use glam::DVec3;
+use rayon::prelude::*;
 
 /// Edges of a mesh, counted by how many triangles share them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,20 +57,21 @@ pub(crate) fn sorted_sides(triangles: &[[u32; 3]], place: &[u32]) -> Vec<Side> {
             sides.push(Side { edge: (a.min(b), a.max(b)), triangle: t as u32, upwards: a < b });
         }
     }
-    sides.sort_unstable();
+    // All different, so that the order does not depend on the threads.
+    sides.par_sort_unstable();
     sides
 }
 
 /// For each vertex, the first vertex at exactly the same place.
 pub(crate) fn coincident(positions: &[DVec3]) -> Vec<u32> {
     // Adding zero makes -0 and +0 the same bits.
-    let key = |i: u32| (positions[i as usize] + 0.0).to_array().map(f64::to_bits);
-    let mut order: Vec<u32> = (0..positions.len() as u32).collect();
-    order.sort_unstable_by_key(|&i| (key(i), i));
+    let key = |(i, p): (usize, &DVec3)| ((*p + 0.0).to_array().map(f64::to_bits), i as u32);
+    let mut order: Vec<([u64; 3], u32)> = positions.iter().enumerate().map(key).collect();
+    order.par_sort_unstable();
     let mut place = vec![0; positions.len()];
-    for run in order.chunk_by(|&a, &b| key(a) == key(b)) {
-        for &i in run {
-            place[i as usize] = run[0];
+    for run in order.chunk_by(|a, b| a.0 == b.0) {
+        for &(_, i) in run {
+            place[i as usize] = run[0].1;
         }
     }
     place

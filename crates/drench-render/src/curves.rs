@@ -438,6 +438,7 @@ mod tests {
             positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
             triangles: vec![[0, 1, 2]],
             normals: Vec::new(),
+            ..SolidBody::default()
         });
         frame.strands[0].children = Some(ChildStrands {
             solid: "skin".into(),

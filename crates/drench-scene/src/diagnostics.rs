@@ -16,7 +16,7 @@ pub struct Diagnostics {
 }
 
 /// One problem, located.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Diagnostic {
     /// The scene file, or `--set` for an override; empty if the problem has no place.
     pub file: String,

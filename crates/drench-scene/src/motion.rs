@@ -165,6 +165,7 @@ impl Scene {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use approx::assert_relative_eq;
 
     fn keyframe(time: f64, x: f64, degrees: f64, easing: Easing) -> Keyframe {
         let rotation = DQuat::from_rotation_y(degrees.to_radians());
@@ -205,5 +206,55 @@ mod tests {
             assert_eq!((easing.apply(0.0), easing.apply(1.0)), (0.0, 1.0));
         }
         assert_eq!(Easing::Hold.apply(0.999), 0.0);
+    }
+
+    fn scene(text: &str) -> Scene {
+        let source = crate::Source::Text { name: "test".into(), text: text.into(), directory: "".into() };
+        crate::load(source, None, &[]).unwrap()
+    }
+
+    #[test]
+    fn parents_carry_their_children() {
+        let scene = scene(
+            r#"
+            name = "x"
+            [[solid]]
+            name = "child"
+            parent = "arm"
+            shape = { kind = "head" }
+            position = [1, 0, 0]
+            [[solid]]
+            name = "arm"
+            shape = { kind = "head" }
+            position = [0, 2, 0]
+            rotation = "0 90 0 deg"
+            scale = 7
+            motion = { kind = "expressions", position = ["t", 0, 0], rotation = [0, "90 deg * t", 0] }
+            [[camera]]
+            name = "main"
+            position = [0, 0, 3]
+            follow = "child"
+            "#,
+        );
+        // At rest the arm is turned by 90 degrees about y, which takes +x to -z; after 1 s by 180, which takes it to -x.
+        for (time, expected) in [(0.0, DVec3::new(0.0, 2.0, -1.0)), (1.0, DVec3::new(0.0, 2.0, 0.0))] {
+            assert!(scene.pose_of(0, time).position.distance(expected) < 1e-12);
+            let view = scene.view_of(&scene.cameras[0], time);
+            assert!(view.position.distance(expected + 3.0 * DVec3::Z) < 1e-12);
+            assert_relative_eq!(view.focus, 3.0);
+        }
+        let pose = scene.pose_of(1, 0.7);
+        let point = DVec3::new(0.3, -0.2, 0.9);
+        assert!(pose.apply_inverse(pose.apply(point)).distance(point) < 1e-12);
+    }
+
+    #[test]
+    fn rotations_tilt_then_nod_then_turn() {
+        let turn = DQuat::from_rotation_y(0.3) * DQuat::from_rotation_x(0.2) * DQuat::from_rotation_z(0.1);
+        let scene =
+            scene("name = 'x'\nsolid = [{ name = 'a', shape = { kind = 'head' }, rotation = [0.2, 0.3, 0.1] }]");
+        assert!(scene.solids[0].rotation.angle_between(turn) < 1e-7);
+        // A positive nod bows the head, which looks along +z, down.
+        assert!((DQuat::from_rotation_x(0.2) * DVec3::Z).y < 0.0);
     }
 }

@@ -21,7 +21,7 @@ fn every_size_of_every_scene_loads() {
         for &size in Size::ALL {
             let scene = load_builtin(builtin.name, size);
             assert_eq!(scene.name, builtin.name);
-            assert!(!scene.shows.is_empty() && !scene.figure.is_empty());
+            assert!(!scene.shows.is_empty());
             assert!(!scene.cameras.is_empty() && !scene.expect.is_empty());
             assert!(scene.expect.iter().all(|expect| !expect.because.is_empty()));
         }

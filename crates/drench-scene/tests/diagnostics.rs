@@ -195,7 +195,8 @@ fn overrides_reach_every_key() {
     .unwrap();
     assert_eq!(scene.grooms[0].strand.model, drench_scene::StrandModel::Pbd);
     assert_eq!((scene.simulation.frames, scene.simulation.gravity.z), (8, -1.0));
-    let adaptive = drench_scene::Iterations::Adaptive { stretch: 0.02, least: 4, most: 200 };
+    let adaptive =
+        drench_scene::Iterations::Adaptive { stretch: 0.02, of: drench_scene::StretchOf::Strand, least: 4, most: 200 };
     assert_eq!(scene.grooms[0].pbd.iterations, adaptive);
     assert_eq!(scene.interaction.unwrap().cell, 0.003);
 }

@@ -1,1 +1,22 @@
 //! The world, its step, and the validation and benchmarks of both.
+//!
+//! Start reading at [`step::substep`]: it is the algorithm. [`world`] says what it works on, [`Simulation`] drives it
+//! frame by frame.
+
+pub mod bench;
+mod capture;
+mod checkpoint;
+mod convert;
+mod error;
+mod estimate;
+mod grooms;
+pub mod report;
+mod simulation;
+pub mod solids;
+pub mod step;
+pub mod validate;
+pub mod world;
+
+pub use error::SimError;
+pub use estimate::{Estimate, estimate};
+pub use simulation::Simulation;

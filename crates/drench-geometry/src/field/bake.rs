@@ -1,7 +1,7 @@
 //! Filling the grid: exact distances near the surface, interpolated ones far from it, signs from winding numbers.
 //!
 //! 1. Every fourth node ("corner") gets its exact distance, walking along x with the last distance as a bound.
-//! 2. Bricks that the surface may come near to are filled node by node in the same way; the others are interpolated.
+//! 2. Bricks that the surface comes near to are filled node by node in the same way; the others are interpolated.
 //! 3. Signs. On a closed mesh the sign can only change across a triangle, so it is carried from a node to the next when
 //!    their two distances add up to more than the step: no triangle fits between. Otherwise, and everywhere on an open
 //!    mesh, the winding number decides.
@@ -21,6 +21,9 @@ use rayon::prelude::*;
 /// Winding number above which a point is inside. Above 1/2, the number on a flat open sheet, so that sheets, whose
 /// sides cannot be told apart, have no inside.
 pub(super) const INSIDE: f64 = 0.6;
+
+/// Values are exact at nodes this many cells from the surface, or nearer.
+const EXACT: f64 = 1.5;
 
 /// The mesh that a field is baked from.
 #[derive(Clone, Debug)]
@@ -141,6 +144,19 @@ impl Source {
         Node { value: if inside { -distance } else { distance }, slot }
     }
 
+    /// Whether a brick whose nearest corner is at this distance lies within [`EXACT`] cells of the surface: the slot of a
+    /// triangle there.
+    fn near(&self, grid: &Grid, brick: USizeVec3, nearest_corner: f64) -> Option<u32> {
+        // No point of a brick is farther than half its diagonal from its centre, nor from some corner.
+        let reach = grid.cell * (0.5 * 3f64.sqrt() * BRICK as f64 + EXACT);
+        if nearest_corner > reach {
+            return None;
+        }
+        let centre = grid.position(brick * BRICK) + 0.5 * BRICK as f64 * grid.cell;
+        let tree = self.outer.as_ref().unwrap_or(&self.tree);
+        tree.closest_from(centre, reach, None).map(|(_, slot)| slot)
+    }
+
     fn fill_slab(&self, grid: &Grid, corners: &[f32], slab: usize, run: &mut [f32]) {
         let nodes = grid.nodes();
         for by in 0..grid.bricks.y {
@@ -149,19 +165,17 @@ impl Source {
                 let at = corner_values(grid, corners, brick);
                 let nearest = at.iter().fold(f32::INFINITY, |m, v| m.min(v.abs()));
                 let mixed = at.iter().any(|v| (*v < 0.0) != (at[0] < 0.0));
-                // No point of a brick is farther than half its diagonal from a corner; two cells around the surface
-                // shall be exact.
-                let near = f64::from(nearest) < grid.cell * (0.5 * 3f64.sqrt() * BRICK as f64 + 2.0);
+                let near = self.near(grid, brick, f64::from(nearest));
                 // The last brick of a row or column also owns the last nodes.
                 let own = |b: usize, count: usize| if b + 1 == count { BRICK + 1 } else { BRICK };
                 let (wide, high) = (own(bx, grid.bricks.x), own(by, grid.bricks.y));
-                let first = Node { value: f64::from(at[0]), slot: None };
+                let first = Node { value: f64::from(at[0]), slot: near };
                 let mut exact = [[[first; BRICK + 1]; BRICK + 1]; BRICK];
                 for z in 0..BRICK {
                     for y in 0..high {
                         for x in 0..wide {
                             let node = brick * BRICK + USizeVec3::new(x, y, z);
-                            let value = if !(near || mixed) {
+                            let value = if !(near.is_some() || mixed) {
                                 interpolate(&at, [x, y, z].map(|i| i as f32 / BRICK as f32))
                             } else if x + y + z == 0 {
                                 at[0]

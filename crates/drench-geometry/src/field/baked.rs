@@ -2,8 +2,8 @@
 //!
 //! Values are trilinear between the nodes, and the gradient is that of the trilinear function, made unit: both come
 //! from one gather of eight numbers, and a step along the gradient agrees with the values. The error near a surface
-//! of curvature k is of order k cell^2. Values within two cells of the surface are exact at the nodes; farther out they
-//! are interpolated from every fourth node.
+//! of curvature k is of order k cell^2. Values within one and a half cells of the surface are exact at the nodes;
+//! farther out they may be interpolated from every fourth node.
 
 use super::bake::Source;
 use crate::{GeometryError, TriMesh};
@@ -24,7 +24,7 @@ pub struct DistanceField {
     pub(super) values: Vec<f32>,
     /// The smallest value in each brick [m].
     lowest: Vec<f32>,
-    source: Source,
+    source: Box<Source>,
     margin: f64,
     limit: u64,
 }
@@ -96,7 +96,7 @@ impl DistanceField {
         // The border must lie outside.
         let margin = margin.max(2.0 * cell);
         let grid = Grid::around(&mesh.positions, cell, margin, limit)?;
-        let source = Source::new(mesh);
+        let source = Box::new(Source::new(mesh));
         let mut field = Self { grid, values: Vec::new(), lowest: Vec::new(), source, margin, limit };
         field.fill();
         Ok(field)

@@ -9,11 +9,11 @@ const SOFT_EDGE: f64 = 0.012;
 /// Height of the hairline [m] by the angle from straight ahead [degrees]: forehead, temple, sideburn, over and behind the
 /// ear, nape.
 const HAIRLINE: [(f64, f64); 10] = [
-    (0.0, 0.067),
-    (24.0, 0.070),
-    (42.0, 0.064),
-    (58.0, 0.038),
-    (70.0, 0.012),
+    (0.0, 0.060),
+    (24.0, 0.063),
+    (42.0, 0.057),
+    (58.0, 0.032),
+    (70.0, 0.008),
     (80.0, -0.006),
     (90.0, 0.010),
     (104.0, 0.006),

@@ -6,7 +6,11 @@ mod hairline;
 use crate::TriMesh;
 use crate::isosurface::surface_nets;
 use anatomy::{Anatomy, CUT, REFERENCE_HEIGHT};
+use glam::DVec3;
 use hairline::{Region, region, scalp_weight};
+
+/// Side of the grid's cells in the face [m].
+const CELL: f64 = 0.0028;
 
 /// A head with neck and shoulders, cut off flat across the chest; `height` [m] from chin to crown (0.23 m for an adult).
 ///
@@ -16,7 +20,8 @@ use hairline::{Region, region, scalp_weight};
 pub fn head(height: f64) -> TriMesh {
     let anatomy = Anatomy::new();
     let axes = axes();
-    let mut mesh = surface_nets([&axes[0], &axes[1], &axes[2]], |p| anatomy.distance(p), |p| anatomy.gradient(p));
+    let mut mesh =
+        surface_nets([&axes[0], &axes[1], &axes[2]], widen, |p| anatomy.distance(p), |p| anatomy.gradient(p));
 
     for region in [Region::Scalp, Region::Face, Region::Ears, Region::Neck, Region::Shoulders] {
         mesh.face_groups.insert(region.name().into(), Vec::new());
@@ -38,13 +43,20 @@ pub fn head(height: f64) -> TriMesh {
     mesh
 }
 
-/// Grid lines: fine where the face is, coarse on the shoulders [m].
+/// Grid lines: fine where the face is, coarser behind, above and below [m].
 fn axes() -> [Vec<f64>; 3] {
-    let right = spaced(0.0, 0.26, |x| 0.0029 + 0.08 * (x - 0.09).max(0.0));
+    let right = spaced(0.0, 0.105, |_| CELL);
     let x = right[1..].iter().rev().map(|x| -x).chain(right.iter().copied()).collect();
-    let y = spaced(CUT - 0.02, 0.135, |y| 0.0029 + 0.1 * (-0.115 - y).clamp(0.0, 0.06) + 0.05 * (y - 0.03).max(0.0));
-    let z = spaced(-0.16, 0.135, |z| 0.0029 + 0.04 * (0.03 - z).max(0.0));
+    let y = spaced(CUT - 0.02, 0.13, |y| CELL + 0.05 * (-0.1 - y).clamp(0.0, 0.08) + 0.06 * (y - 0.03).max(0.0));
+    let z = spaced(-0.125, 0.13, |z| CELL + 0.05 * (0.03 - z).max(0.0));
     [x, y, z]
+}
+
+/// Widens the grid below the chin, from the head to the shoulders.
+fn widen(p: DVec3) -> DVec3 {
+    let t = ((-0.09 - p.y) / 0.12).clamp(0.0, 1.0);
+    let widening = 1.0 + 1.25 * t * t * (3.0 - 2.0 * t);
+    DVec3::new(p.x * widening, p.y, (p.z + 0.04) * widening - 0.04)
 }
 
 /// Coordinates from `low` to beyond `high`, each a step from the last that depends on where it is.
@@ -62,7 +74,7 @@ fn spaced(low: f64, high: f64, step: impl Fn(f64) -> f64) -> Vec<f64> {
 mod tests {
     use super::*;
     use approx::assert_relative_eq;
-    use glam::{DAffine3, DVec3, dvec3};
+    use glam::{DAffine3, dvec3};
     use std::sync::LazyLock;
 
     static HEAD: LazyLock<TriMesh> = LazyLock::new(|| head(0.46));

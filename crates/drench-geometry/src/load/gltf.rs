@@ -94,6 +94,11 @@ const HARMLESS_EXTENSIONS: [&str; 4] = ["KHR_materials_", "KHR_texture_", "KHR_l
 fn read_document(path: &Path, json: &[u8]) -> Result<Document, GeometryError> {
     let mut root = Root::from_slice(json).map_err(|error| malformed(path, "JSON", error.to_string(), AGAIN))?;
     root.extensions_required.retain(|name| !HARMLESS_EXTENSIONS.iter().any(|known| name.starts_with(known)));
+    for accessor in &mut root.accessors {
+        // Bounds are demanded of positions, but some exporters leave them out and nothing here reads them.
+        accessor.min = Some(vec![0.0; 3].into());
+        accessor.max = Some(vec![0.0; 3].into());
+    }
     check_references(path, &root)?;
     Document::from_json(root).map_err(|error| {
         let first = match &error {

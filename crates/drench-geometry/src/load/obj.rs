@@ -7,7 +7,7 @@ use super::{LoadedMesh, malformed, polygon::triangulate};
 use crate::clean::check_count;
 use crate::{GeometryError, TriMesh};
 use glam::{DVec2, DVec3};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// Numbers of the position, uv and normal that meet at a corner of a face, from 0.
@@ -21,12 +21,18 @@ struct Reader<'a> {
     uvs: Vec<DVec2>,
     normals: Vec<DVec3>,
     mesh: TriMesh,
-    /// The vertex made for each corner: looked up, never walked through.
-    vertices: HashMap<Corner, u32>,
+    /// The last vertex made at each position, and for each vertex the one made there before it.
+    last_at: Vec<Option<u32>>,
+    before: Vec<Option<u32>>,
+    /// The corner that each vertex was made for.
+    made_for: Vec<Corner>,
+    /// Corners of the face being read.
     corners: Vec<Corner>,
     groups: Vec<&'a str>,
     object: Option<&'a str>,
     material: Option<&'a str>,
+    /// The names above that apply to the next face, each once.
+    names: Vec<&'a str>,
     face_groups: BTreeMap<&'a str, Vec<u32>>,
     lines_and_points: usize,
 }
@@ -76,6 +82,9 @@ impl<'a> Reader<'a> {
             "usemtl" => self.material = name,
             _ => return false,
         }
+        self.names = self.groups.iter().copied().chain(self.object).chain(self.material).collect();
+        self.names.sort_unstable();
+        self.names.dedup();
         true
     }
 
@@ -135,10 +144,7 @@ impl<'a> Reader<'a> {
             let number = self.mesh.triangles.len() as u32;
             let vertices = triangle.map(|k| self.vertex(self.corners[k]));
             self.mesh.triangles.push(vertices);
-            let mut names: Vec<&'a str> = self.groups.iter().copied().chain(self.object).chain(self.material).collect();
-            names.sort_unstable();
-            names.dedup();
-            for name in names {
+            for name in &self.names {
                 self.face_groups.entry(name).or_default().push(number);
             }
         }
@@ -147,15 +153,23 @@ impl<'a> Reader<'a> {
 
     /// The vertex for a corner, made at its first use.
     fn vertex(&mut self, corner: Corner) -> u32 {
-        let next = self.mesh.positions.len() as u32;
-        let vertex = *self.vertices.entry(corner).or_insert(next);
-        if vertex == next {
-            let (position, uv, normal) = corner;
-            self.mesh.positions.push(self.positions[position as usize]);
-            self.mesh.uvs.push(uv.map_or(DVec2::ZERO, |i| self.uvs[i as usize]));
-            self.mesh.colours.push(self.colours.get(position as usize).copied().unwrap_or([1.0; 4]));
-            self.mesh.normals.push(normal.map_or(DVec3::ZERO, |i| self.normals[i as usize].normalize_or_zero()));
+        let (position, uv, normal) = corner;
+        let position = position as usize;
+        self.last_at.resize(self.positions.len(), None);
+        let mut candidate = self.last_at[position];
+        while let Some(vertex) = candidate {
+            if self.made_for[vertex as usize] == corner {
+                return vertex;
+            }
+            candidate = self.before[vertex as usize];
         }
+        let vertex = self.mesh.positions.len() as u32;
+        self.before.push(self.last_at[position].replace(vertex));
+        self.made_for.push(corner);
+        self.mesh.positions.push(self.positions[position]);
+        self.mesh.uvs.push(uv.map_or(DVec2::ZERO, |i| self.uvs[i as usize]));
+        self.mesh.colours.push(self.colours.get(position).copied().unwrap_or([1.0; 4]));
+        self.mesh.normals.push(normal.map_or(DVec3::ZERO, |i| self.normals[i as usize].normalize_or_zero()));
         vertex
     }
 

@@ -14,7 +14,7 @@ tagged! {
             direction: DVec3 = vector(RATIO).nonzero().required(),
             /// Colour.
             colour: [f64; 3] = colour().or([1.0, 0.95, 0.88]),
-            /// Brightness: 1 lights a white surface that faces it to white.
+            /// Brightness: the radiance of a white surface that faces it.
             strength: f64 = quantity(RATIO).at_least(0.0).at_most(1e6).or(2.0),
             /// Angular diameter, which makes shadows soft [rad].
             angle: f64 = quantity(ANGLE).at_least(0.0).at_most(std::f64::consts::PI).or(2f64.to_radians()),
@@ -53,9 +53,9 @@ pub(super) fn default_rig() -> Vec<Light> {
         angle: degrees.to_radians(),
     };
     vec![
-        sun([-0.6, -0.9, -0.7], [1.0, 0.95, 0.88], 2.2, 4.0),
-        sun([0.9, -0.4, -0.5], [0.75, 0.85, 1.0], 0.6, 20.0),
-        sun([0.2, -0.5, 1.0], [1.0, 0.97, 0.92], 1.4, 6.0),
+        sun([0.62, -0.85, -0.6], [1.0, 0.95, 0.88], 2.4, 5.0),
+        sun([-0.9, -0.35, -0.35], [0.85, 0.92, 1.0], 0.35, 20.0),
+        sun([-0.35, -0.6, 0.9], [0.95, 0.97, 1.0], 1.8, 6.0),
     ]
 }
 
@@ -63,12 +63,12 @@ section! {
     /// The light that comes from everywhere, and the backdrop.
     pub struct Sky {
         /// Colour overhead.
-        pub zenith: [f64; 3] = colour().or([0.32, 0.45, 0.68]),
+        pub zenith: [f64; 3] = colour().or([0.42, 0.5, 0.62]),
         /// Colour at the horizon.
-        pub horizon: [f64; 3] = colour().or([0.78, 0.82, 0.87]),
-        /// Brightness.
-        pub strength: f64 = quantity(RATIO).at_least(0.0).at_most(1e6).or(0.5),
-        /// Whether it is seen behind the scene; otherwise the backdrop is transparent.
+        pub horizon: [f64; 3] = colour().or([0.72, 0.74, 0.77]),
+        /// Brightness: the radiance of white.
+        pub strength: f64 = quantity(RATIO).at_least(0.0).at_most(1e6).or(0.6),
+        /// Whether it is seen behind the scene; otherwise the backdrop is black.
         pub visible: bool = flag().or(true),
     }
 }

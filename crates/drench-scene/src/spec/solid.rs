@@ -117,14 +117,15 @@ tagged! {
             /// Radius of the tube [m].
             thickness: f64 = size(),
         },
-        /// A head with shoulders; face groups `scalp`, `face`, `neck`, `shoulders`.
+        /// A head with neck and shoulders, the centre of the head at the origin, looking along +z. Face groups `scalp`, `face`,
+        /// `ears`, `neck` and `shoulders`; the vertex group `scalp` falls off softly at the hairline.
         Head as "head" {
-            /// Height [m].
-            height: f64 = quantity(LENGTH).above(0.0).at_most(1e4).or(0.24),
+            /// Height from chin to crown [m].
+            height: f64 = quantity(LENGTH).above(0.0).at_most(1e4).or(0.23),
         },
-        /// The Stanford bunny.
+        /// The Stanford bunny, standing on y = 0, looking along +z.
         Bunny as "bunny" {
-            /// Height [m].
+            /// Height from the feet to the tips of the ears [m].
             height: f64 = quantity(LENGTH).above(0.0).at_most(1e4).or(0.2),
         },
         /// A mesh from a file: OBJ, PLY, STL, glTF or GLB.

@@ -17,8 +17,8 @@ section! {
         /// Multiplier of the bending stiffness that keeps the groomed shape: 0 is limp, 1 physical.
         pub shape: f64 = quantity(RATIO).at_least(0.0).at_most(1e6).or(1.0),
         /// Damping ratio of the groomed shape's springing back: 1 does not overshoot.
-        pub shape_damping: f64 = quantity(RATIO).at_least(0.0).at_most(100.0).or(0.3),
-        /// Damping of all motion relative to the solid [1/s].
+        pub shape_damping: f64 = quantity(RATIO).at_least(0.0).at_most(100.0).or(0.1),
+        /// Damping of all motion [1/s].
         pub damping: f64 = quantity(RATE).at_least(0.0).at_most(1e4).or(0.0),
         /// Friction with other strands, instead of that of `[interaction]`.
         pub friction: Option<f64> = quantity(RATIO).fraction().optional_as("that of [interaction]"),
@@ -90,11 +90,23 @@ tagged! {
         Adaptive as "adaptive" {
             /// Stretch at which it stops: 0.01 is 1 % longer than at rest.
             stretch: f64 = quantity(RATIO).above(0.0).at_most(10.0).or(0.01),
+            /// What that is the stretch of.
+            of: StretchOf = word().or(StretchOf::Strand),
             /// At least this many passes; fewer than 4 overshoot.
             least: u32 = count(1u32, 100_000).or(4u32),
             /// At most this many passes.
             most: u32 = count(1u32, 100_000).or(200u32),
         },
+    }
+}
+
+words! {
+    /// What a stretch is measured on.
+    pub enum StretchOf {
+        /// The whole strand.
+        Strand = "strand",
+        /// Its most stretched segment.
+        Segment = "segment",
     }
 }
 
@@ -122,13 +134,14 @@ section! {
     pub struct Interaction {
         /// Cell of the grid [m].
         pub cell: f64 = quantity(LENGTH).at_least(1e-5).at_most(100.0).or(0.01),
-        /// How much velocities are drawn towards those around them, 0 to 1.
+        /// Share of the difference to the velocities around that is lost in 10 ms.
         pub friction: f64 = quantity(RATIO).fraction().or(0.05),
-        /// How strongly strands are pushed out of crowded cells.
+        /// How strongly strands are pushed out of crowded cells: with the plain gradient a pressure over density [m2/s2], with the
+        /// normalised one the displacement by a step of 10 ms, in cells.
         pub repulsion: f64 = quantity(RATIO).at_least(0.0).at_most(1e6).or(0.01),
         /// The direction in which they are pushed.
         pub gradient: Gradient = word().or(Gradient::Plain),
-        /// Density that solids have in the grid, so that strands are pushed off them too.
+        /// Density of a solid's surface in the grid, in strands per cell, so that strands are pushed off it too.
         pub boundary: Option<f64> = quantity(RATIO).at_least(0.0).at_most(1e9).optional_as("solids are not in the grid"),
         /// How the grid is kept in memory; the result is the same.
         pub storage: Storage = word().or(Storage::Automatic),

@@ -3,7 +3,7 @@
 use super::super::tests::survives_damage;
 use super::*;
 use crate::load::load_mesh;
-use crate::primitives::{cuboid, cylinder};
+use crate::primitives::{cylinder, sphere};
 use approx::assert_relative_eq;
 
 /// A file under construction: JSON lists and the binary they point into.
@@ -33,10 +33,7 @@ impl File {
     }
 
     fn vectors(&mut self, values: &[DVec3]) -> usize {
-        let flat: Vec<f64> = values.iter().flat_map(|v| v.to_array()).collect();
-        let bytes: Vec<u8> = flat.iter().flat_map(|&v| (v as f32).to_le_bytes()).collect();
-        let extra = r#","min":[-9,-9,-9],"max":[9,9,9]"#;
-        self.bytes(&bytes, "VEC3", 5126, values.len(), extra)
+        self.floats("VEC3", 3, &values.iter().flat_map(|v| v.to_array()).collect::<Vec<_>>())
     }
 
     fn times(&mut self, times: &[f64]) -> usize {
@@ -158,9 +155,9 @@ fn a_skinned_cylinder_bends() {
     }
 }
 
-/// A cube whose second morph target is a shear, weighted by cubic keys, and whose first is always half on.
-fn morphing_cube() -> (File, TriMesh) {
-    let mesh = cuboid(DVec3::ONE);
+/// An octahedron whose second morph target is a shear, weighted by cubic keys, and whose first is always half on.
+fn morphing_octahedron() -> (File, TriMesh) {
+    let mesh = sphere(1.0, 0);
     let mut file = File::default();
     let (position, index) = (file.vectors(&mesh.positions), file.indices(&mesh));
     let grown = file.vectors(&mesh.positions);
@@ -176,7 +173,7 @@ fn morphing_cube() -> (File, TriMesh) {
             "targets":[{{"POSITION":{grown}}},{{"POSITION":{sheared}}}]}}],"weights":[0.5,0]}}"#
         ),
     );
-    file.list("nodes", r#"{"mesh":0,"name":"cube","scale":[2,2,2]}"#);
+    file.list("nodes", r#"{"mesh":0,"name":"gem","scale":[2,2,2]}"#);
     file.list(
         "animations",
         format!(
@@ -188,10 +185,10 @@ fn morphing_cube() -> (File, TriMesh) {
 }
 
 #[test]
-fn a_cube_morphs() {
-    let (file, mesh) = morphing_cube();
+fn an_octahedron_morphs() {
+    let (file, mesh) = morphing_octahedron();
     let mut loaded = parse(Path::new("thing.glb"), &file.glb(), 0.1, None).unwrap();
-    assert!((loaded.mesh.volume() - 27.0).abs() < 1e-4); // 1.5 times the size, scaled by 2, before the unit
+    assert_relative_eq!(loaded.mesh.volume(), 36.0, epsilon = 1e-4); // 1.5 times the size, scaled by 2, before the unit
     for time in [0.0, 0.25, 0.5, 1.0, 1.5] {
         let shear = f64::powi(f64::min(time, 1.0), 2);
         assert_posed(&loaded, time, |v| {
@@ -199,13 +196,13 @@ fn a_cube_morphs() {
             0.1 * 2.0 * (1.5 * p + DVec3::X * shear * p.y)
         });
     }
-    assert!(loaded.mesh.clean("cube").unwrap().is_empty());
-    assert!(loaded.mesh.face_groups.contains_key("cube"));
+    assert!(loaded.mesh.clean("gem").unwrap().is_empty());
+    assert!(loaded.mesh.face_groups.contains_key("gem"));
 }
 
-/// A cube on an arm that turns in steps, while the cube slides along it; a mirrored copy stands still.
-fn swinging_cubes() -> (File, TriMesh) {
-    let mesh = cuboid(DVec3::splat(0.5));
+/// An octahedron on an arm that turns in steps, while it slides along it; a mirrored copy stands still.
+fn swinging_octahedra() -> (File, TriMesh) {
+    let mesh = sphere(0.5, 0);
     let mut file = File::default();
     let (position, index) = (file.vectors(&mesh.positions), file.indices(&mesh));
     let normal = file.vectors(&mesh.normals);
@@ -243,7 +240,7 @@ fn swinging_cubes() -> (File, TriMesh) {
 
 #[test]
 fn nodes_carry_their_children() {
-    let (file, mesh) = swinging_cubes();
+    let (file, mesh) = swinging_octahedra();
     let mut loaded = read(&file.glb()).unwrap();
     assert!(loaded.warnings[0].contains("\"swing\", \"rest\""));
     let half = mesh.positions.len();
@@ -256,11 +253,11 @@ fn nodes_carry_their_children() {
         });
     }
     // The mirrored copy faces outwards and its normals with it.
-    assert!(loaded.mesh.clean("cubes").unwrap().is_empty());
-    assert_relative_eq!(loaded.mesh.volume(), 0.25, epsilon = 1e-5);
+    assert!(loaded.mesh.clean("gems").unwrap().is_empty());
+    assert_relative_eq!(loaded.mesh.volume(), 1.0 / 3.0, epsilon = 1e-5);
     for t in 0..loaded.mesh.triangles.len() {
         let normal = loaded.mesh.normals[loaded.mesh.triangles[t][0] as usize];
-        assert!(normal.dot(loaded.mesh.face_normal(t)) > 0.999);
+        assert_relative_eq!(normal.dot(loaded.mesh.face_normal(t)), 1.0 / f64::sqrt(3.0), epsilon = 1e-5);
     }
     assert_eq!(loaded.mesh.colours[3], [1.0, 0.0, 0.2, 1.0]);
     assert_eq!(loaded.mesh.uvs[0].y, 1.0 - mesh.uvs[0].y);
@@ -269,7 +266,7 @@ fn nodes_carry_their_children() {
 
 #[test]
 fn animations_are_chosen_by_name() {
-    let (file, _) = swinging_cubes();
+    let (file, _) = swinging_octahedra();
     let named = |name| parse(Path::new("thing.glb"), &file.glb(), 1.0, Some(name));
     assert!(named("swing").unwrap().animation.is_some());
     assert!(named("rest").unwrap().animation.is_none());
@@ -279,7 +276,7 @@ fn animations_are_chosen_by_name() {
 
 #[test]
 fn buffers_come_from_data_uris_and_files() {
-    let (file, _) = morphing_cube();
+    let (file, _) = morphing_octahedron();
     let expected = read(&file.glb()).unwrap().mesh;
     let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut text = String::new();
@@ -294,13 +291,13 @@ fn buffers_come_from_data_uris_and_files() {
     assert_eq!(read(json.as_bytes()).unwrap().mesh, expected);
 
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("cube.gltf");
-    std::fs::write(&path, file.json(r#","uri":"my%20cube.bin""#)).unwrap();
+    let path = folder.path().join("gem.gltf");
+    std::fs::write(&path, file.json(r#","uri":"my%20gem.bin""#)).unwrap();
     let text = load_mesh(&path, 1.0, None).unwrap_err().to_string();
-    assert!(text.contains("cube.gltf") && text.contains("buffer 0") && text.contains("my cube.bin"), "{text}");
-    std::fs::write(folder.path().join("my cube.bin"), &file.binary).unwrap();
+    assert!(text.contains("gem.gltf") && text.contains("buffer 0") && text.contains("my gem.bin"), "{text}");
+    std::fs::write(folder.path().join("my gem.bin"), &file.binary).unwrap();
     assert_eq!(load_mesh(&path, 1.0, None).unwrap().mesh.positions, expected.positions);
-    std::fs::write(folder.path().join("my cube.bin"), &file.binary[..10]).unwrap();
+    std::fs::write(folder.path().join("my gem.bin"), &file.binary[..10]).unwrap();
     let text = load_mesh(&path, 1.0, None).unwrap_err().to_string();
     assert!(text.contains("10 bytes"), "{text}");
 }
@@ -368,7 +365,7 @@ fn sparse_accessors_strips_and_fans_are_read() {
 
 #[test]
 fn damage_is_survived() {
-    for file in [bending_cylinder().0, morphing_cube().0, swinging_cubes().0] {
+    for file in [bending_cylinder().0, morphing_octahedron().0, swinging_octahedra().0] {
         survives_damage(&file.glb(), read);
     }
 }

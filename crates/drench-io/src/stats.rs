@@ -1,0 +1,234 @@
+//! The figures of each frame, one JSON object per line of `stats.jsonl`.
+
+use crate::atomic;
+use crate::error::{IoError, Result};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// The figures of one frame.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FrameStats {
+    /// Frame number.
+    pub frame: u32,
+    /// Simulated time [s].
+    pub time: f64,
+    /// Substeps since the frame before.
+    pub steps: u32,
+    /// Shortest substep [s].
+    pub dt_min: f64,
+    /// Longest substep [s].
+    pub dt_max: f64,
+    /// Elapsed time since the frame before [ms].
+    pub wall_ms: f64,
+    /// Elapsed time by stage [ms].
+    pub stages: BTreeMap<String, f64>,
+    /// How many there are of everything that the scene has.
+    pub counts: BTreeMap<String, u64>,
+    /// Peak resident memory [MB].
+    pub memory_mb: f64,
+    /// Where the water is, for scenes with liquid.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub water: Option<Water>,
+    /// Stretch of the strands that are meant to be inextensible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strain: Option<Strain>,
+    /// Deepest penetration of anything into a solid [m].
+    pub penetration_max: f64,
+    /// Largest speed [m/s].
+    pub speed_max: f64,
+    /// Energy, where the model has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub energy: Option<Energy>,
+    /// What a user should know.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+}
+
+/// Where the water is [kg].
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Water {
+    /// One entry per reservoir that the scene has: `bulk`, `film`, `fibre`, ...
+    #[serde(flatten)]
+    pub reservoirs: BTreeMap<String, f64>,
+    /// Let into the scene so far.
+    pub emitted: f64,
+    /// Let out of the scene so far.
+    pub drained: f64,
+    /// Everything now present.
+    pub total: f64,
+    /// (total + drained - emitted - initial) / max(total, tiny), no unit.
+    pub error: f64,
+}
+
+/// Relative change of length.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Strain {
+    /// Largest absolute value.
+    pub max: f64,
+    /// Mean absolute value.
+    pub mean: f64,
+}
+
+/// Energy [J].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Energy {
+    /// Of motion.
+    pub kinetic: f64,
+    /// Of deformation, where the model has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elastic: Option<f64>,
+    /// Of height.
+    pub gravitational: f64,
+}
+
+impl FrameStats {
+    /// The figure at a path such as `strain.max`, `counts.strands`, `stages.strands` or `speed_max`; nothing if there
+    /// is none or if it is no number. Path parts are separated by dots.
+    pub fn figure(&self, path: &str) -> Option<f64> {
+        let object = serde_json::to_value(self).ok()?;
+        path.split('.').try_fold(&object, |value, key| value.get(key))?.as_f64()
+    }
+}
+
+/// The file `stats.jsonl` of a run.
+#[derive(Debug)]
+pub struct StatsLog {
+    path: PathBuf,
+    file: File,
+}
+
+impl StatsLog {
+    /// Opens the log to add to it; it is created if it does not exist.
+    pub fn open(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new().append(true).create(true).open(path);
+        Ok(Self { path: path.to_owned(), file: file.map_err(IoError::storage("open", path))? })
+    }
+
+    /// Adds a line; when this returns, it is on the disk.
+    pub fn append(&mut self, stats: &FrameStats) -> Result<()> {
+        // Maps with text keys and numbers: nothing that JSON cannot hold.
+        let mut line = serde_json::to_vec(stats).expect("plain data");
+        line.push(b'\n');
+        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        written.map_err(IoError::storage("write", &self.path))
+    }
+}
+
+/// The lines of a log, and a message for each that could not be read. A log that does not exist has no lines.
+///
+/// The last line may be half-written after a kill; it is left out without a message if it has no end.
+pub fn read(path: &Path) -> Result<(Vec<FrameStats>, Vec<String>)> {
+    let content = match fs::read(path) {
+        Ok(content) => content,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((Vec::new(), Vec::new())),
+        Err(error) => return Err(IoError::storage("read", path)(error)),
+    };
+    let whole = content.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+    let mut frames = Vec::new();
+    let mut messages = Vec::new();
+    for (number, line) in content[..whole].split(|&byte| byte == b'\n').enumerate() {
+        if line.is_empty() {
+            continue;
+        }
+        match serde_json::from_slice(line) {
+            Ok(stats) => frames.push(stats),
+            Err(error) => messages.push(format!("{}: line {} is left out: {error}", path.display(), number + 1)),
+        }
+    }
+    Ok((frames, messages))
+}
+
+/// Rewrites the log so that it holds, once each and in order, the frames up to `last`; none if there is no last.
+pub fn cut_back(path: &Path, last: Option<u32>) -> Result<Vec<String>> {
+    let (frames, messages) = read(path)?;
+    let kept: BTreeMap<u32, FrameStats> = frames
+        .into_iter()
+        .filter(|stats| last.is_some_and(|last| stats.frame <= last))
+        .map(|stats| (stats.frame, stats))
+        .collect();
+    let mut content = Vec::new();
+    for stats in kept.values() {
+        content.extend(serde_json::to_vec(stats).expect("plain data"));
+        content.push(b'\n');
+    }
+    atomic::write(path, &[&content])?;
+    Ok(messages)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stats(frame: u32) -> FrameStats {
+        FrameStats {
+            frame,
+            time: f64::from(frame) / 24.0,
+            counts: BTreeMap::from([("strands".into(), 7)]),
+            strain: Some(Strain { max: 0.1, mean: 0.01 }),
+            ..FrameStats::default()
+        }
+    }
+
+    #[test]
+    fn the_names_are_those_of_the_contract() {
+        let mut full = stats(3);
+        let reservoirs = BTreeMap::from([("bulk".into(), 1.0), ("film".into(), 0.5)]);
+        full.water = Some(Water { reservoirs, emitted: 2.0, drained: 0.5, total: 1.5, error: 0.0 });
+        full.energy = Some(Energy { kinetic: 1.0, elastic: Some(2.0), gravitational: 3.0 });
+        let value = serde_json::to_value(&full).unwrap();
+        let keys: Vec<_> = value.as_object().unwrap().keys().map(String::as_str).collect();
+        let contract = "frame time steps dt_min dt_max wall_ms stages counts memory_mb water strain penetration_max \
+                        speed_max energy warnings";
+        assert_eq!(keys, contract.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(value["water"]["film"], 0.5);
+        assert_eq!(value["water"]["total"], 1.5);
+        assert_eq!(value["energy"]["elastic"], 2.0);
+        assert_eq!(serde_json::from_value::<FrameStats>(value).unwrap(), full);
+        assert!(!serde_json::to_string(&stats(3)).unwrap().contains("water"));
+    }
+
+    #[test]
+    fn figures_are_found_by_path() {
+        assert_eq!(stats(3).figure("strain.max"), Some(0.1));
+        assert_eq!(stats(3).figure("counts.strands"), Some(7.0));
+        assert_eq!(stats(3).figure("strain"), None);
+        assert_eq!(stats(3).figure("no.such"), None);
+    }
+
+    #[test]
+    fn a_log_is_cut_back_to_a_frame_whatever_state_it_is_in() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats.jsonl");
+        let mut log = StatsLog::open(&path).unwrap();
+        for frame in [0, 1, 2, 2, 3, 4] {
+            log.append(&stats(frame)).unwrap();
+        }
+        let mut content = fs::read(&path).unwrap();
+        content.splice(0..0, b"not json\n".iter().copied());
+        content.extend(b"{\"frame\":5,\"ti");
+        fs::write(&path, &content).unwrap();
+
+        let (frames, messages) = read(&path).unwrap();
+        assert_eq!(frames.len(), 6);
+        assert_eq!(messages.len(), 1, "{messages:?}");
+        assert!(messages[0].contains("line 1"));
+
+        cut_back(&path, Some(2)).unwrap();
+        let (frames, messages) = read(&path).unwrap();
+        assert_eq!(frames, [stats(0), stats(1), stats(2)]);
+        assert!(messages.is_empty());
+        StatsLog::open(&path).unwrap().append(&stats(3)).unwrap();
+        assert_eq!(read(&path).unwrap().0.len(), 4);
+        cut_back(&path, None).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"");
+    }
+
+    #[test]
+    fn an_absent_log_is_empty() {
+        let folder = tempfile::tempdir().unwrap();
+        assert_eq!(read(&folder.path().join("stats.jsonl")).unwrap(), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,131 @@
+//! Contact of vertices with solids that move, fast or slowly.
+//!
+//! Work is done in the solid's own frame: there the solid stands still and a vertex travels from where it was, seen from
+//! the pose before the substep, to where it wants to be, seen from the pose after. That path is sphere-traced through the
+//! distance field, so neither a fast hair nor a fast solid can jump through. A vertex that would end closer than the
+//! contact radius is pushed out along the field's gradient; its slip along the surface is reduced by Coulomb's law on
+//! displacements, at most mu times the push [Mueller2007, section 3.5].
+//!
+//! A deforming solid gives its surface displacement over the substep as a function of the local point; without it the
+//! surface is taken to move with the poses.
+
+mod resolve;
+
+pub(crate) use resolve::{Hold, clearance, resolve};
+
+use drench_geometry::field::Field;
+use glam::{DMat3, DQuat, DVec3};
+
+/// A signed distance with its gradient, negative inside.
+pub trait SignedDistance: Sync {
+    /// Distance [local m] at a local point, and the unit direction in which it grows.
+    fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3);
+}
+
+impl SignedDistance for Field {
+    #[inline]
+    fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3) {
+        Field::distance_and_gradient(self, point)
+    }
+}
+
+/// Where a solid stands: world = translation + rotation (scale local).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Placement {
+    /// Rotation from local to world.
+    pub rotation: DQuat,
+    /// Position of the local origin [m].
+    pub translation: DVec3,
+    /// World metres per local metre.
+    pub scale: f64,
+}
+
+impl Placement {
+    /// Local and world coordinates agree.
+    pub const IDENTITY: Self = Self { rotation: DQuat::IDENTITY, translation: DVec3::ZERO, scale: 1.0 };
+
+    /// Shifted only [m].
+    pub fn at(translation: DVec3) -> Self {
+        Self { translation, ..Self::IDENTITY }
+    }
+}
+
+/// Displacement of a deforming surface over the substep [local m] at a local point near it.
+pub type Deformation<'a> = &'a (dyn Fn(DVec3) -> DVec3 + Sync);
+
+/// A solid that strands collide with, over one substep.
+#[derive(Clone, Copy)]
+pub struct Collider<'a> {
+    field: &'a dyn SignedDistance,
+    deformation: Option<Deformation<'a>>,
+    friction: f64,
+    scale: f64,
+    inverse_scale: f64,
+    /// World from local after the substep, and local from world before and after (rotations; then scale).
+    outward: DMat3,
+    inward: DMat3,
+    inward_before: DMat3,
+    inverse_scale_before: f64,
+    origin: DVec3,
+    origin_before: DVec3,
+    /// Norm of (relative rotation - 1): how much faster points farther away move.
+    turn: f64,
+}
+
+impl<'a> Collider<'a> {
+    /// A solid whose field moves from one placement to the other, with Coulomb friction.
+    pub fn new(field: &'a dyn SignedDistance, before: Placement, after: Placement, friction: f64) -> Self {
+        let relative = after.rotation * before.rotation.inverse();
+        let half_angle_sine = DVec3::new(relative.x, relative.y, relative.z).length().min(1.0);
+        Self {
+            field,
+            deformation: None,
+            friction,
+            scale: after.scale,
+            inverse_scale: 1.0 / after.scale,
+            outward: DMat3::from_quat(after.rotation),
+            inward: DMat3::from_quat(after.rotation.inverse()),
+            inward_before: DMat3::from_quat(before.rotation.inverse()),
+            inverse_scale_before: 1.0 / before.scale,
+            origin: after.translation,
+            origin_before: before.translation,
+            turn: 2.0 * half_angle_sine + (after.scale / before.scale - 1.0).abs(),
+        }
+    }
+
+    /// The same solid with a surface that also deforms over the substep.
+    pub fn deforming(self, deformation: Deformation<'a>) -> Self {
+        Self { deformation: Some(deformation), ..self }
+    }
+
+    #[inline]
+    fn local(&self, world: DVec3) -> DVec3 {
+        self.inward * ((world - self.origin) * self.inverse_scale)
+    }
+
+    #[inline]
+    fn local_before(&self, world: DVec3) -> DVec3 {
+        let local = self.inward_before * ((world - self.origin_before) * self.inverse_scale_before);
+        match self.deformation {
+            Some(deformation) => local + deformation(local),
+            None => local,
+        }
+    }
+
+    #[inline]
+    fn world(&self, local: DVec3) -> DVec3 {
+        self.outward * (local * self.scale) + self.origin
+    }
+
+    /// Distance and unit gradient at a local point.
+    #[inline]
+    fn sample(&self, local: DVec3) -> (f64, DVec3) {
+        self.field.distance_and_gradient(local)
+    }
+
+    /// How far the solid's motion carries any point within `reach` of `point` over the substep, at most [m].
+    fn carry(&self, point: DVec3, reach: f64) -> f64 {
+        let carried = self.world(self.local_before(point));
+        (carried - point).length() + self.turn * reach
+    }
+}

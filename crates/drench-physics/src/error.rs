@@ -1,0 +1,72 @@
+//! Every way in which this crate refuses work.
+
+use thiserror::Error;
+
+/// Why a model could not be built or a step could not be taken.
+#[derive(Debug, Error, Clone, PartialEq)]
+pub enum PhysicsError {
+    /// Offsets must start at 0, never decrease, give every strand at least two vertices and end at the vertex count.
+    #[error(
+        "strand {strand}: offsets run from {from} to {to} of {vertices} vertices; a strand needs at least 2 vertices"
+    )]
+    Offsets {
+        /// Index of the strand.
+        strand: usize,
+        /// Its first vertex.
+        from: usize,
+        /// One past its last vertex.
+        to: usize,
+        /// Vertices in the body.
+        vertices: usize,
+    },
+    /// An array has the wrong number of entries.
+    #[error("{what}: {got} values where {expected} are needed")]
+    Count {
+        /// Which array.
+        what: &'static str,
+        /// Entries it has.
+        got: usize,
+        /// Entries it needs.
+        expected: usize,
+    },
+    /// A segment of the rest shape has no length or is not finite.
+    #[error(
+        "strand {strand}: segment {segment} of the rest shape has length {length} m; it must be finite and positive"
+    )]
+    Segment {
+        /// Index of the strand.
+        strand: usize,
+        /// Index of the segment in it.
+        segment: usize,
+        /// Its length [m].
+        length: f64,
+    },
+    /// A parameter lies outside its range.
+    #[error("{name} = {value}; it must be {range}")]
+    Parameter {
+        /// Name of the parameter.
+        name: &'static str,
+        /// What was given.
+        value: f64,
+        /// What is allowed, in words.
+        range: &'static str,
+    },
+    /// A body left the realm of finite numbers.
+    #[error("{body}: strand {strand} is no longer finite; try more substeps or less repulsion")]
+    NotFinite {
+        /// Name of the body.
+        body: String,
+        /// First strand with a value that is not finite.
+        strand: usize,
+    },
+}
+
+/// `value` if it is finite and passes `test`, an error that names it otherwise.
+pub(crate) fn check(
+    name: &'static str,
+    value: f64,
+    range: &'static str,
+    test: impl Fn(f64) -> bool,
+) -> Result<(), PhysicsError> {
+    if value.is_finite() && test(value) { Ok(()) } else { Err(PhysicsError::Parameter { name, value, range }) }
+}

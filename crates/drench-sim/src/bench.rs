@@ -1,0 +1,216 @@
+//! Benchmarks: the workloads that the source documents published figures for, built the same way.
+//!
+//! A bench gives the time of every repetition; the median is what is reported, because this kind of machine is shared.
+
+use crate::SimError;
+use drench_geometry::poisson::{self, PoissonSettings};
+use drench_geometry::subdivide::loop_subdivide;
+use drench_geometry::{GeometryError, bunny};
+use drench_physics::air::{Air, AirFlow};
+use drench_physics::interaction::{Grid, Interaction, Storage};
+use drench_physics::strands::{
+    self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, dftl, pbd,
+};
+use drench_physics::synthetic::HairyBall;
+use glam::DVec3;
+use std::time::Instant;
+
+/// One workload.
+#[derive(Clone, Copy, Debug)]
+pub struct Bench {
+    /// Name, by which it is asked for.
+    pub name: &'static str,
+    /// What is done.
+    pub work: &'static str,
+    /// What is timed.
+    pub stage: &'static str,
+    /// The published time [ms], if there is one.
+    pub published_ms: Option<f64>,
+    /// Where it was published, and on which machine.
+    pub published_where: &'static str,
+    /// Gives the time of every repetition [ms].
+    pub run: fn() -> Result<Vec<f64>, SimError>,
+}
+
+const HENNE: &str = "Henne 2013, i5-3450, 4 cores";
+
+/// Every workload of this crate.
+pub const BENCHES: &[Bench] = &[
+    Bench {
+        name: "poisson-1m",
+        work: "1 M Poisson-disk samples on a 1.3 M-triangle bunny",
+        stage: "sampling",
+        published_ms: Some(49_400.0),
+        published_where: HENNE,
+        run: || poisson_samples(1_000_000),
+    },
+    Bench {
+        name: "dftl-240k",
+        work: "240 372 particles, DFTL + interaction, cell 0.02",
+        stage: "step",
+        published_ms: Some(45.0),
+        published_where: HENNE,
+        run: || dftl_hair(20_031, 12, Some(Storage::Dense)),
+    },
+    Bench {
+        name: "dftl-240k-sparse",
+        work: "240 372 particles, DFTL + interaction, hash grid",
+        stage: "step",
+        published_ms: Some(120.0),
+        published_where: HENNE,
+        run: || dftl_hair(20_031, 12, Some(Storage::Sparse)),
+    },
+    Bench {
+        name: "dftl-240k-alone",
+        work: "240 372 particles, DFTL without interaction",
+        stage: "step",
+        published_ms: Some(16.0),
+        published_where: HENNE,
+        run: || dftl_hair(20_031, 12, None),
+    },
+    Bench {
+        name: "dftl-425k",
+        work: "425 558 particles, DFTL + interaction, cell 0.02",
+        stage: "step",
+        published_ms: Some(75.0),
+        published_where: HENNE,
+        run: || dftl_hair(30_397, 14, Some(Storage::Dense)),
+    },
+    Bench {
+        name: "dftl-425k-sparse",
+        work: "425 558 particles, DFTL + interaction, hash grid",
+        stage: "step",
+        published_ms: Some(210.0),
+        published_where: HENNE,
+        run: || dftl_hair(30_397, 14, Some(Storage::Sparse)),
+    },
+    Bench {
+        name: "dftl-425k-alone",
+        work: "425 558 particles, DFTL without interaction",
+        stage: "step",
+        published_ms: Some(27.0),
+        published_where: HENNE,
+        run: || dftl_hair(30_397, 14, None),
+    },
+    Bench {
+        name: "long-hair-2m",
+        work: "90 000 strands of up to 35, 2 M particles, DFTL + interaction, cell 0.0175",
+        stage: "step",
+        published_ms: Some(450.0),
+        published_where: HENNE,
+        run: || long_hair(90_000),
+    },
+    Bench {
+        name: "long-hair-1m",
+        work: "45 000 strands of up to 35, 1 M particles: half of long-hair-2m",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || long_hair(45_000),
+    },
+    Bench {
+        name: "bunny-fur",
+        work: "250 000 strands x 5, PBD to 20 % stretch + interaction, cell 0.03",
+        stage: "step",
+        published_ms: Some(290.0),
+        published_where: HENNE,
+        run: bunny_fur,
+    },
+];
+
+/// Radius of the head that long hair grows on [m].
+const HEAD: f64 = 0.25;
+/// Steps before timing starts: buffers grow, hair falls.
+const WARM_UP: u32 = 20;
+/// Steps that are timed.
+const TIMED: u32 = 31;
+const DT: f64 = 0.01;
+
+fn poisson_samples(count: usize) -> Result<Vec<f64>, SimError> {
+    let wrap = |source: GeometryError| SimError::Groom { groom: "bench".to_owned(), source };
+    let mesh = loop_subdivide(&bunny::bunny(0.2), 4).map_err(wrap)?;
+    let distance = poisson::spacing_for_count(mesh.total_area(), count as u64);
+    let settings = PoissonSettings { distance, seed: 1, faces: None, density: None, limit: 2 * count };
+    (0..3)
+        .map(|_| {
+            let start = Instant::now();
+            poisson::sample(&mesh, &settings).map_err(wrap)?;
+            Ok(start.elapsed().as_secs_f64() * 1e3)
+        })
+        .collect()
+}
+
+/// Hair on a head, particles 0.02 apart, moved around [Henne2013, 4.2.3].
+fn dftl_hair(strands: usize, vertices: usize, storage: Option<Storage>) -> Result<Vec<f64>, SimError> {
+    let ball = HairyBall::new(HEAD, strands, 0.0, 0.02, |_| vertices);
+    let interaction = storage.map(|storage| Interaction {
+        cell: 0.02,
+        friction: 0.05,
+        repulsion: 1e-4,
+        storage,
+        ..Interaction::default()
+    });
+    let method = Method::Dftl(dftl::Parameters { damping: 0.9 });
+    steps(&ball, limp(), method, interaction)
+}
+
+/// Long hair on the top of a ball, longest in the middle [Henne2013, 6.2].
+fn long_hair(strands: usize) -> Result<Vec<f64>, SimError> {
+    let ball = HairyBall::new(HEAD, strands, 0.2, 0.02, |height| 10 + (25.0 * height.clamp(0.0, 1.0)) as usize);
+    let interaction = Interaction { cell: 0.0175, friction: 0.05, repulsion: 1e-5, ..Interaction::default() };
+    let method = Method::Dftl(dftl::Parameters { damping: 0.9 });
+    steps(&ball, limp(), method, Some(interaction))
+}
+
+/// Fur as dense as on the published bunny: 250 000 roots at least 0.0008 apart [Henne2013, 6.1].
+fn bunny_fur() -> Result<Vec<f64>, SimError> {
+    let ball = HairyBall::new(0.135, 250_000, -1.0, 0.004, |_| 5);
+    let interaction = Interaction { cell: 0.03, friction: 0.05, repulsion: 1e-6, ..Interaction::default() };
+    let iterations = pbd::Iterations::Strand { stretch: 0.2, least: 4, most: 50 };
+    let method = Method::Pbd(pbd::Parameters { iterations, relaxation: 1.65, mass: pbd::MassLaw::Even });
+    steps(&ball, Material::default(), method, Some(interaction))
+}
+
+/// The source's strands have no bending.
+fn limp() -> Material {
+    Material { shape: 0.0, ..Material::default() }
+}
+
+/// Times whole steps while the ball is moved to and fro.
+fn steps(
+    ball: &HairyBall,
+    material: Material,
+    method: Method,
+    interaction: Option<Interaction>,
+) -> Result<Vec<f64>, SimError> {
+    let wrap = |source| SimError::Model { groom: "bench".to_owned(), source };
+    let model = StrandModel::new(ball.rest(), material, method, Tip::Free).map_err(wrap)?;
+    let mut state = StrandState::at_rest(&model, ball.positions.clone());
+    let mut scratch = StrandScratch::new(&model);
+    let mut roots = ball.roots();
+    let start_roots = roots.positions.clone();
+    let (mut grid, flow) = (Grid::default(), AirFlow::still());
+    let mut samples = Vec::new();
+    for step in 0..WARM_UP + TIMED {
+        let shift = DVec3::X * (0.1 * (f64::from(step) * DT * 6.0).sin());
+        let start = Instant::now();
+        roots.advance();
+        roots.positions.iter_mut().zip(&start_roots).for_each(|(now, rest)| *now = *rest + shift);
+        let environment = Environment {
+            gravity: DVec3::new(0.0, -9.81, 0.0),
+            air: Air::default(),
+            breeze: flow.at(0.0),
+            colliders: &[],
+        };
+        strands::solve(&model, &mut state, &mut scratch, &roots, &environment, interaction.as_ref(), DT)
+            .map_err(wrap)?;
+        if let Some(interaction) = &interaction {
+            grid.assemble(interaction, &[&scratch], &[]);
+            grid.apply(interaction, &mut state, DT);
+        }
+        if step >= WARM_UP {
+            samples.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+    }
+    Ok(samples)
+}

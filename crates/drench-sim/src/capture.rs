@@ -1,0 +1,71 @@
+//! The world as a frame: what pictures, viewer and exports may know.
+
+use crate::world::{StrandBody, World};
+use drench_io::frame::{
+    Attribute, ChildStrands, Domain, Frame, RigidPose, SolidBody, StrandBody as FrameStrands, Values,
+};
+use drench_physics::strands::StrandState;
+use glam::{DVec2, DVec3};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+
+/// The frame of the world at `time`.
+pub fn frame(world: &World, time: f64) -> Frame {
+    let strands = world.model.strands.iter().zip(&world.state.strands);
+    let solids = 0..world.model.solids.len();
+    Frame {
+        index: world.state.frame,
+        time,
+        strands: strands.map(|(body, state)| self::strands(world, body, state)).collect(),
+        solids: solids.map(|solid| self::solid(world, solid)).collect(),
+    }
+}
+
+fn strands(world: &World, body: &StrandBody, state: &StrandState) -> FrameStrands {
+    let strand_count = body.model.strand_count();
+    let mut attributes = BTreeMap::new();
+    let mut add = |name: &str, domain, values| attributes.insert(name.to_owned(), Attribute { domain, values });
+    add("velocity", Domain::Vertex, Values::F32x3(narrow(&state.velocities)));
+    add("radius", Domain::Vertex, Values::F32(body.model.radii().to_vec()));
+    add("id", Domain::Strand, Values::U32((0..strand_count as u32).collect()));
+    if !body.root_uvs.is_empty() {
+        let pair = |uv: &DVec2| uv.as_vec2().to_array();
+        add("root_uv", Domain::Strand, Values::F32x2(body.root_uvs.iter().map(pair).collect()));
+    }
+    let children = body.children.as_ref().map(|children| ChildStrands {
+        solid: world.model.solids[body.solid].name.clone(),
+        triangles: children.triangles.clone(),
+        barycentric: children.barycentric.clone(),
+        guides: children.guides.clone(),
+        weights: children.weights.clone(),
+        length_ratio: children.length_ratio.clone(),
+    });
+    FrameStrands {
+        name: body.name.clone(),
+        offsets: body.model.offsets().to_vec(),
+        positions: narrow(&state.positions),
+        attributes,
+        children,
+    }
+}
+
+fn solid(world: &World, index: usize) -> SolidBody {
+    let (model, scratch) = (&world.model.solids[index], &world.scratch.solids[index]);
+    let place = scratch.after;
+    let rigid = model.animation.is_none();
+    let local = scratch.positions(model);
+    let world_of = |local: &DVec3| (place.rotation * *local + place.translation).as_vec3().to_array();
+    let turned = |normal: &DVec3| (place.rotation * *normal).as_vec3().to_array();
+    SolidBody {
+        name: model.name.clone(),
+        positions: local.par_iter().map(world_of).collect(),
+        triangles: model.mesh.triangles.clone(),
+        // A deforming mesh's normals follow from its positions.
+        normals: if rigid { model.mesh.normals.par_iter().map(turned).collect() } else { Vec::new() },
+        pose: rigid.then_some(RigidPose { position: place.translation, rotation: place.rotation }),
+    }
+}
+
+fn narrow(vectors: &[DVec3]) -> Vec<[f32; 3]> {
+    vectors.par_iter().map(|vector| vector.as_vec3().to_array()).collect()
+}

@@ -1,0 +1,77 @@
+//! Values of the scene as parameters of the physical models.
+
+use crate::SimError;
+use drench_physics::air::{Air, Wind};
+use drench_physics::interaction::{Gradient, Interaction, Storage};
+use drench_physics::strands::{Material, Method, dftl, pbd};
+use drench_scene as scene;
+
+/// The air at rest.
+pub fn air(air: &scene::Air) -> Air {
+    Air { density: air.density, viscosity: air.viscosity, drag: air.drag }
+}
+
+/// A wind.
+pub fn wind(wind: &scene::Wind) -> Wind {
+    match *wind {
+        scene::Wind::Uniform { velocity } => Wind::Uniform { velocity },
+        scene::Wind::Gusts { velocity, strength, period } => Wind::Gusts { velocity, strength, period },
+        scene::Wind::Turbulent { velocity, speed, size } => Wind::Turbulent { velocity, speed, size },
+    }
+}
+
+/// How strands feel each other.
+pub fn interaction(interaction: &scene::Interaction) -> Result<Interaction, SimError> {
+    let converted = Interaction {
+        cell: interaction.cell,
+        friction: interaction.friction,
+        repulsion: interaction.repulsion,
+        gradient: match interaction.gradient {
+            scene::Gradient::Plain => Gradient::Plain,
+            scene::Gradient::Normalised => Gradient::Normalised,
+        },
+        storage: match interaction.storage {
+            scene::Storage::Automatic => Storage::Automatic,
+            scene::Storage::Dense => Storage::Dense,
+            scene::Storage::Sparse => Storage::Sparse,
+        },
+        ..Interaction::default()
+    };
+    converted.check().map_err(SimError::Interaction)?;
+    Ok(converted)
+}
+
+/// What a groom's strands are made of.
+pub fn material(strand: &scene::Strand) -> Material {
+    Material {
+        density: strand.density,
+        youngs_modulus: strand.youngs_modulus,
+        shape: strand.shape,
+        shape_damping: strand.shape_damping,
+        damping: strand.damping,
+        contact_radius: strand.contact_radius,
+    }
+}
+
+/// The method that moves a groom's strands.
+pub fn method(groom: &scene::Groom) -> Method {
+    match groom.strand.model {
+        scene::StrandModel::Dftl => Method::Dftl(dftl::Parameters { damping: groom.dftl.damping }),
+        scene::StrandModel::Pbd => Method::Pbd(pbd::Parameters {
+            iterations: match groom.pbd.iterations {
+                scene::Iterations::Fixed { count } => pbd::Iterations::Fixed(count),
+                scene::Iterations::Adaptive { stretch, of: scene::StretchOf::Strand, least, most } => {
+                    pbd::Iterations::Strand { stretch, least, most }
+                }
+                scene::Iterations::Adaptive { stretch, of: scene::StretchOf::Segment, least, most } => {
+                    pbd::Iterations::Segment { stretch, least, most }
+                }
+            },
+            relaxation: groom.pbd.relaxation,
+            mass: match groom.pbd.mass {
+                scene::MassLaw::Even => pbd::MassLaw::Even,
+                scene::MassLaw::Uneven => pbd::MassLaw::Uneven,
+            },
+        }),
+    }
+}

@@ -1,0 +1,115 @@
+//! Every way in which a simulation is refused or stops.
+
+use drench_geometry::GeometryError;
+use drench_physics::PhysicsError;
+use thiserror::Error;
+
+/// Why a simulation could not be built, restored or continued.
+#[derive(Debug, Error)]
+pub enum SimError {
+    /// A solid's mesh or field could not be made.
+    #[error("solid \"{solid}\": {source}")]
+    Solid {
+        /// Name of the solid.
+        solid: String,
+        /// What is wrong.
+        source: GeometryError,
+    },
+    /// A groom could not be grown.
+    #[error("groom \"{groom}\": {source}")]
+    Groom {
+        /// Name of the groom.
+        groom: String,
+        /// What is wrong.
+        source: GeometryError,
+    },
+    /// A groom names a part of its solid that does not exist.
+    #[error("groom \"{groom}\": solid \"{solid}\" has no {what} \"{name}\"; {available}")]
+    UnknownPart {
+        /// Name of the groom.
+        groom: String,
+        /// Name of its solid.
+        solid: String,
+        /// What was looked for: a face group, a vertex group.
+        what: &'static str,
+        /// Its name.
+        name: String,
+        /// Which ones there are, as a sentence.
+        available: String,
+    },
+    /// A map needs something that the mesh does not have.
+    #[error("groom \"{groom}\": a map needs {what}, which solid \"{solid}\" does not have; {fix}")]
+    MissingAttribute {
+        /// Name of the groom.
+        groom: String,
+        /// Name of its solid.
+        solid: String,
+        /// What is missing, in the plural.
+        what: &'static str,
+        /// What to do about it.
+        fix: &'static str,
+    },
+    /// An expression gave something that is no number.
+    #[error(
+        "groom \"{groom}\": the expression `{expression}` is {value} at vertex {vertex}; keep it finite over the whole surface"
+    )]
+    Expression {
+        /// Name of the groom.
+        groom: String,
+        /// The formula.
+        expression: String,
+        /// What it gave.
+        value: f64,
+        /// Vertex of the solid's mesh.
+        vertex: usize,
+    },
+    /// A groom without strands.
+    #[error("groom \"{groom}\" has 0 strands; make `spacing` smaller, `density` larger, or choose other faces")]
+    NoStrands {
+        /// Name of the groom.
+        groom: String,
+    },
+    /// More than memory should be asked for.
+    #[error(
+        "groom \"{groom}\": {vertices} vertices are more than the limit of {limit}; make `spacing` larger, or `strands` or `vertices` smaller"
+    )]
+    TooManyVertices {
+        /// Name of the groom.
+        groom: String,
+        /// How many there would be.
+        vertices: u64,
+        /// How many are allowed.
+        limit: u64,
+    },
+    /// A parameter that a physical model refuses.
+    #[error("groom \"{groom}\": {source}")]
+    Model {
+        /// Name of the groom.
+        groom: String,
+        /// What is wrong.
+        source: PhysicsError,
+    },
+    /// The interaction's parameters are refused.
+    #[error("[interaction]: {0}")]
+    Interaction(PhysicsError),
+    /// Numbers ran away.
+    #[error("diverged at {time:.4} s in stage \"{stage}\": {source}")]
+    Diverged {
+        /// Simulated time [s].
+        time: f64,
+        /// Stage of the step.
+        stage: &'static str,
+        /// Which body, and where.
+        source: PhysicsError,
+    },
+    /// A checkpoint that does not belong to this scene, or is damaged.
+    #[error("the checkpoint does not fit this scene: {0}; start anew with --force")]
+    Checkpoint(String),
+}
+
+impl SimError {
+    /// Whether the simulation itself ran away, rather than its input being wrong.
+    pub fn is_divergence(&self) -> bool {
+        matches!(self, Self::Diverged { .. })
+    }
+}

@@ -1,0 +1,60 @@
+//! What a step tells about itself: time per stage, counted events, warnings.
+
+use std::collections::BTreeMap;
+use std::time::Instant;
+
+/// Gathers the stages of the substeps of one frame.
+#[derive(Debug, Default)]
+pub struct Report {
+    stages: Vec<(&'static str, f64)>,
+    /// Most vertices that touched a solid in one substep.
+    pub contacts: u64,
+    /// Deepest that a vertex lay inside a solid at the end of a substep [m].
+    pub penetration_max: f64,
+    /// Most solver iterations that a strand took in one substep.
+    pub iterations_max: u32,
+    warnings: BTreeMap<String, u64>,
+}
+
+impl Report {
+    /// Runs one stage of the step and books its time under `name`.
+    pub fn stage<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        match self.stages.iter_mut().find(|(stage, _)| *stage == name) {
+            Some((_, total)) => *total += ms,
+            None => self.stages.push((name, ms)),
+        }
+        result
+    }
+
+    /// Notes a degraded result. The same text is counted, not repeated.
+    pub fn warn(&mut self, text: String) {
+        *self.warnings.entry(text).or_default() += 1;
+    }
+
+    /// Time per stage [ms], in order of first use.
+    pub fn stages(&self) -> &[(&'static str, f64)] {
+        &self.stages
+    }
+
+    /// The warnings, each once, with how often it came if more than once.
+    pub fn warnings(&self) -> Vec<String> {
+        let text = |(text, count): (&String, &u64)| match count {
+            1 => text.clone(),
+            _ => format!("{text} ({count} times)"),
+        };
+        self.warnings.iter().map(text).collect()
+    }
+}
+
+/// The most memory that this process has held so far [MB], or 0 where the system does not say.
+pub fn peak_memory_mb() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let kilobytes = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .and_then(|rest| rest.trim().trim_end_matches(" kB").trim().parse::<f64>().ok());
+    kilobytes.unwrap_or(0.0) / 1024.0
+}

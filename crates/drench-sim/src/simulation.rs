@@ -1,0 +1,190 @@
+//! A simulation: built from a scene, advanced frame by frame, saved and restored.
+
+use crate::capture;
+use crate::checkpoint;
+use crate::grooms;
+use crate::report::{Report, peak_memory_mb};
+use crate::solids::{SolidModel, Span};
+use crate::step::{self, substep};
+use crate::world::{Model, Scratch, State, World};
+use crate::{SimError, convert};
+use drench_io::stats::{Energy, Strain};
+use drench_io::{Frame, FrameStats};
+use drench_physics::air::AirFlow;
+use drench_physics::diagnostics;
+use drench_physics::interaction::{Deposit, Grid};
+use drench_physics::strands::{Roots, StrandScratch, StrandState};
+use drench_scene::Scene;
+use glam::DVec3;
+use std::collections::BTreeMap;
+use std::time;
+
+/// A world and its clock.
+#[derive(Debug)]
+pub struct Simulation {
+    world: World,
+}
+
+impl Simulation {
+    /// Builds the world of a scene at time 0.
+    pub fn build(scene: &Scene) -> Result<Self, SimError> {
+        let solids = scene.solids.iter().map(|solid| SolidModel::build(scene, solid)).collect::<Result<Vec<_>, _>>()?;
+        let interaction = scene.interaction.as_ref().map(convert::interaction).transpose()?;
+        let strands = scene
+            .grooms
+            .iter()
+            .map(|groom| grooms::build(scene, groom, &solids, interaction.as_ref()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let winds: Vec<_> = scene.winds.iter().map(convert::wind).collect();
+        let model = Model {
+            scene: scene.clone(),
+            solids,
+            strands,
+            air: convert::air(&scene.air),
+            flow: AirFlow::new(&winds, scene.simulation.seed),
+            interaction,
+        };
+        let mut scratch = Scratch {
+            solids: model.solids.iter().map(SolidModel::scratch).collect(),
+            roots: model.strands.iter().map(|body| Roots::at_rest(vec![DVec3::ZERO; body.roots.len()])).collect(),
+            strands: model.strands.iter().map(|body| StrandScratch::new(&body.model)).collect(),
+            grid: Grid::default(),
+            boundary: Deposit::default(),
+        };
+        step::pose(&model, &mut scratch, Span::at(0.0))?;
+        let strands = model
+            .strands
+            .iter()
+            .map(|body| {
+                let place = scratch.solids[body.solid].after;
+                let world = body.rest.iter().map(|local| place.rotation * *local + place.translation).collect();
+                StrandState::at_rest(&body.model, world)
+            })
+            .collect();
+        Ok(Self { world: World { model, state: State { frame: 0, strands }, scratch } })
+    }
+
+    /// Lets strands settle for as long as the scene says, with all solids held at time 0; the figures of frame 0.
+    pub fn begin(&mut self) -> Result<FrameStats, SimError> {
+        let dt = self.dt();
+        let steps = (self.world.model.scene.simulation.settle / dt).round() as u64;
+        let (mut report, start) = (Report::default(), time::Instant::now());
+        for _ in 0..steps {
+            substep(&mut self.world, Span { dt, ..Span::at(0.0) }, &mut report)?;
+        }
+        self.statistics(report, start, steps as u32)
+    }
+
+    /// One frame further; its figures.
+    pub fn advance_frame(&mut self) -> Result<FrameStats, SimError> {
+        let dt = self.dt();
+        let substeps = u64::from(self.world.model.scene.simulation.substeps);
+        let (mut report, start) = (Report::default(), time::Instant::now());
+        for step in 1..=substeps {
+            let done = u64::from(self.world.state.frame) * substeps + step;
+            let span = Span { from: (done - 1) as f64 * dt, to: done as f64 * dt, dt };
+            substep(&mut self.world, span, &mut report)?;
+        }
+        self.world.state.frame += 1;
+        self.statistics(report, start, substeps as u32)
+    }
+
+    /// Frames done so far.
+    pub fn frame_index(&self) -> u32 {
+        self.world.state.frame
+    }
+
+    /// Simulated time [s].
+    pub fn time(&self) -> f64 {
+        // As the substeps count it: the last bit matters when a run is resumed.
+        let substeps = u64::from(self.world.model.scene.simulation.substeps);
+        (u64::from(self.world.state.frame) * substeps) as f64 * self.dt()
+    }
+
+    /// Length of a substep [s].
+    pub fn dt(&self) -> f64 {
+        let simulation = &self.world.model.scene.simulation;
+        1.0 / (simulation.fps * f64::from(simulation.substeps))
+    }
+
+    /// The world as it is.
+    pub fn world(&self) -> &World {
+        &self.world
+    }
+
+    /// What was repaired in the scene's meshes, with the solid's name.
+    pub fn warnings(&self) -> Vec<String> {
+        let solids = &self.world.model.solids;
+        solids.iter().flat_map(|solid| solid.warnings.iter().map(|text| format!("{}: {text}", solid.name))).collect()
+    }
+
+    /// What pictures, viewer and exports may see of the world now.
+    pub fn frame(&self) -> Frame {
+        capture::frame(&self.world, self.time())
+    }
+
+    /// The saved state.
+    pub fn checkpoint(&self) -> Vec<u8> {
+        checkpoint::encode(&self.world.state)
+    }
+
+    /// Goes on from a saved state of the same scene.
+    pub fn restore(&mut self, bytes: &[u8]) -> Result<(), SimError> {
+        checkpoint::decode(bytes, &mut self.world.state)?;
+        // Frames and root directions of the last substep are scratch: compute them anew.
+        let now = Span::at(self.time());
+        step::pose(&self.world.model, &mut self.world.scratch, now)?;
+        Ok(())
+    }
+
+    fn statistics(&self, report: Report, start: time::Instant, steps: u32) -> Result<FrameStats, SimError> {
+        let World { model, state, .. } = &self.world;
+        let mut counts = BTreeMap::from([
+            ("strands".to_owned(), model.strands.iter().map(|body| body.model.strand_count() as u64).sum()),
+            ("strand_vertices".to_owned(), model.strands.iter().map(|body| body.model.vertex_count() as u64).sum()),
+            ("triangles".to_owned(), model.solids.iter().map(|solid| solid.mesh.triangles.len() as u64).sum()),
+            ("contacts".to_owned(), report.contacts),
+        ]);
+        if report.iterations_max > 0 {
+            counts.insert("iterations_max".to_owned(), u64::from(report.iterations_max));
+        }
+        let (mut strain, mut energy, mut speed_max) = (Strain::default(), Energy::default(), 0.0_f64);
+        let segments: usize = model.strands.iter().map(|body| segments(&body.model)).sum();
+        for (body, strands) in model.strands.iter().zip(&state.strands) {
+            let figures = diagnostics::measure(&body.name, &body.model, strands, model.scene.simulation.gravity)
+                .map_err(|source| SimError::Diverged { time: self.time(), stage: "books", source })?;
+            strain.max = strain.max.max(figures.strain_max);
+            strain.mean += figures.strain_mean * segments_share(&body.model, segments);
+            energy.kinetic += figures.kinetic_energy;
+            energy.gravitational += figures.gravitational_energy;
+            speed_max = speed_max.max(figures.speed_max);
+        }
+        let has_strands = !model.strands.is_empty();
+        let dt = if steps > 0 { self.dt() } else { 0.0 };
+        Ok(FrameStats {
+            frame: state.frame,
+            time: self.time(),
+            steps,
+            dt_min: dt,
+            dt_max: dt,
+            wall_ms: start.elapsed().as_secs_f64() * 1e3,
+            stages: report.stages().iter().map(|(name, ms)| ((*name).to_owned(), *ms)).collect(),
+            counts,
+            memory_mb: peak_memory_mb(),
+            water: None,
+            strain: has_strands.then_some(strain),
+            penetration_max: report.penetration_max,
+            speed_max,
+            energy: has_strands.then_some(energy),
+            warnings: report.warnings(),
+        })
+    }
+}
+
+fn segments(model: &drench_physics::strands::StrandModel) -> usize {
+    model.vertex_count() - model.strand_count()
+}
+
+fn segments_share(model: &drench_physics::strands::StrandModel, all: usize) -> f64 {
+    segments(model) as f64 / all.max(1) as f64
+}

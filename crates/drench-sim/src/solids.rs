@@ -1,0 +1,285 @@
+//! Solids: built once from the scene, moved by it, felt by strands through their distance fields.
+//!
+//! A solid's own frame is in metres (the scene's `scale` is in its mesh). Its pose, and for animated meshes its vertices,
+//! are functions of time: nothing of a solid is in the state.
+
+use crate::SimError;
+use crate::world::{Model, StrandBody};
+use drench_geometry::animation::MeshAnimation;
+use drench_geometry::field::{DistanceField, Field};
+use drench_geometry::load::load_mesh;
+use drench_geometry::poisson::{self, PoissonSettings};
+use drench_geometry::subdivide::loop_subdivide;
+use drench_geometry::{GeometryError, SurfacePoint, TriMesh, bunny, head, primitives};
+use drench_physics::contact::{Collider, Placement};
+use drench_physics::interaction::{BoundarySample, Deposit, Interaction};
+use drench_physics::strands::Roots;
+use drench_scene::{Scene, Shape, Solid};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
+use rayon::prelude::*;
+
+/// Icosphere levels and ring counts of the drawn primitives.
+const PRIMITIVE_DETAIL: u32 = 5;
+/// Cells of a baked field along the longest edge of a solid.
+const FIELD_CELLS: f64 = 96.0;
+/// Boundary samples a solid may have.
+const BOUNDARY_LIMIT: usize = 4_000_000;
+
+/// The span of time that a substep covers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Span {
+    /// Where the scene's clock stands at its beginning [s].
+    pub from: f64,
+    /// Where the scene's clock stands at its end [s]; the same as `from` while strands settle.
+    pub to: f64,
+    /// How long strands move [s].
+    pub dt: f64,
+}
+
+impl Span {
+    /// An instant: nothing moves.
+    pub fn at(time: f64) -> Self {
+        Self { from: time, to: time, dt: 0.0 }
+    }
+}
+
+/// What never changes about a solid.
+#[derive(Debug)]
+pub struct SolidModel {
+    /// Its name.
+    pub name: String,
+    /// Its mesh at rest, in its own frame [m].
+    pub mesh: TriMesh,
+    /// How its vertices move, if they do.
+    pub animation: Option<MeshAnimation>,
+    /// Its field at rest; absent if nothing collides with it.
+    pub field: Option<Field>,
+    /// Coulomb friction.
+    pub friction: f64,
+    /// World metres per unit of the animation's frame, which the mesh has already.
+    scale: f64,
+    /// Where it repels strands through the interaction grid.
+    boundary: Vec<SurfacePoint>,
+    /// What was repaired in its mesh.
+    pub warnings: Vec<String>,
+}
+
+/// Where a solid is during a substep.
+#[derive(Debug)]
+pub struct SolidScratch {
+    /// Pose at the beginning of the substep.
+    pub before: Placement,
+    /// Pose at the end of the substep.
+    pub after: Placement,
+    /// Vertices at the beginning and the end, in its own frame [m]; empty if it is rigid.
+    deformed: [Vec<DVec3>; 2],
+    /// Its field at the end; absent if it is rigid.
+    field: Option<Field>,
+}
+
+impl SolidModel {
+    /// Builds a solid of the scene: mesh, field, boundary samples.
+    pub fn build(scene: &Scene, solid: &Solid) -> Result<Self, SimError> {
+        let wrap = |source| SimError::Solid { solid: solid.name.clone(), source };
+        let mut model = Self::mesh_only(solid)?;
+        if solid.collide {
+            let deforming = model.animation.is_some();
+            model.field = Some(field_of(solid, &model.mesh, deforming).map_err(wrap)?);
+        }
+        if let Some(interaction) = &scene.interaction
+            && solid.collide
+            && interaction.boundary.is_some()
+        {
+            model.boundary = boundary_samples(&model.mesh, interaction.cell, scene.simulation.seed).map_err(wrap)?;
+        }
+        Ok(model)
+    }
+
+    /// A solid that nothing collides with: enough to count what grows on it.
+    pub fn mesh_only(solid: &Solid) -> Result<Self, SimError> {
+        let wrap = |source| SimError::Solid { solid: solid.name.clone(), source };
+        let (mesh, animation, warnings) = mesh_of(solid).map_err(wrap)?;
+        Ok(Self {
+            name: solid.name.clone(),
+            mesh,
+            animation,
+            field: None,
+            friction: solid.friction,
+            scale: solid.scale,
+            boundary: Vec::new(),
+            warnings,
+        })
+    }
+
+    /// Scratch for this solid, where the scene has it at time 0.
+    pub fn scratch(&self) -> SolidScratch {
+        let deformed = match &self.animation {
+            Some(_) => [self.mesh.positions.clone(), self.mesh.positions.clone()],
+            None => [Vec::new(), Vec::new()],
+        };
+        let field = self.animation.as_ref().and_then(|_| self.field.clone());
+        SolidScratch { before: Placement::IDENTITY, after: Placement::IDENTITY, deformed, field }
+    }
+}
+
+impl SolidScratch {
+    /// Vertices at the end of the substep, in the solid's own frame [m].
+    pub fn positions<'a>(&'a self, model: &'a SolidModel) -> &'a [DVec3] {
+        if model.animation.is_some() { &self.deformed[1] } else { &model.mesh.positions }
+    }
+
+    /// Moves the roots of a groom along with the skin under them.
+    pub fn carry_roots(&self, model: &SolidModel, body: &StrandBody, roots: &mut Roots) {
+        roots.advance();
+        let place = self.after;
+        let world = |local: DVec3| place.rotation * local + place.translation;
+        if model.animation.is_none() {
+            let offsets = &body.model.offsets()[..body.roots.len()];
+            let local = offsets.par_iter().map(|&first| body.rest[first as usize]);
+            roots.positions.par_iter_mut().zip(local).for_each(|(position, local)| *position = world(local));
+            roots.frames.fill(place.rotation);
+            return;
+        }
+        let (rest, now) = (&model.mesh.positions, &self.deformed[1]);
+        let carried = roots.positions.par_iter_mut().zip(&mut roots.frames).zip(&body.roots);
+        carried.for_each(|((position, frame), root)| {
+            *position = world(root.interpolate(&model.mesh.triangles, now));
+            let corners = model.mesh.triangles[root.triangle as usize].map(|vertex| vertex as usize);
+            let turn = triangle_frame(now, corners) * triangle_frame(rest, corners).transpose();
+            *frame = place.rotation * DQuat::from_mat3(&turn).normalize();
+        });
+    }
+}
+
+/// Brings all solids from where they are to where the scene has them at the end of the substep.
+pub fn move_to(model: &Model, solids: &mut [SolidScratch], span: Span) -> Result<(), SimError> {
+    for (index, (solid, scratch)) in model.solids.iter().zip(solids).enumerate() {
+        scratch.before = placement(&model.scene, index, span.from);
+        scratch.after = placement(&model.scene, index, span.to);
+        let Some(animation) = &solid.animation else { continue };
+        let [before, after] = &mut scratch.deformed;
+        for (positions, time) in [(before, span.from), (&mut *after, span.to)] {
+            animation.pose_at(time, positions);
+            positions.iter_mut().for_each(|position| *position *= solid.scale);
+        }
+        if let Some(Field::Baked(field)) = &mut scratch.field {
+            field.update(after).map_err(|source| SimError::Solid { solid: solid.name.clone(), source })?;
+        }
+    }
+    Ok(())
+}
+
+fn placement(scene: &Scene, solid: usize, time: f64) -> Placement {
+    let pose = scene.pose_of(solid, time);
+    Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 }
+}
+
+/// All that strands collide with during the substep.
+pub fn colliders<'a>(model: &'a Model, solids: &'a [SolidScratch]) -> Vec<Collider<'a>> {
+    let of_solid = |(solid, scratch): (&'a SolidModel, &'a SolidScratch)| {
+        let field = scratch.field.as_ref().or(solid.field.as_ref())?;
+        Some(Collider::new(field, scratch.before, scratch.after, solid.friction))
+    };
+    let ground = model.scene.ground.as_ref().map(|ground| {
+        let place = Placement::at(DVec3::Y * ground.height);
+        Collider::new(&Field::HalfSpace, place, place, ground.friction)
+    });
+    model.solids.iter().zip(solids).filter_map(of_solid).chain(ground).collect()
+}
+
+/// Enters the solids into the interaction grid, a little below their skin [Henne2013, 4.2.5].
+pub fn deposit(model: &Model, solids: &[SolidScratch], interaction: &Interaction, deposit: &mut Deposit, dt: f64) {
+    deposit.clear();
+    let Some(density) = model.scene.interaction.as_ref().and_then(|interaction| interaction.boundary) else { return };
+    let depth = 0.5 * interaction.cell;
+    for (solid, scratch) in model.solids.iter().zip(solids) {
+        let positions = scratch.positions(solid);
+        let before = if solid.animation.is_some() { &scratch.deformed[0] } else { &solid.mesh.positions };
+        let samples: Vec<BoundarySample> = solid
+            .boundary
+            .par_iter()
+            .map(|point| {
+                let triangles = &solid.mesh.triangles;
+                let [a, b, c] = triangles[point.triangle as usize].map(|vertex| positions[vertex as usize]);
+                let below = (b - a).cross(c - a).normalize_or_zero() * -depth;
+                let at = |place: &Placement, local: DVec3| place.rotation * local + place.translation;
+                let now = at(&scratch.after, point.interpolate(triangles, positions) + below);
+                let then = at(&scratch.before, point.interpolate(triangles, before) + below);
+                BoundarySample { position: now, velocity: (now - then) / dt, density }
+            })
+            .collect();
+        deposit.insert_boundary(interaction, &samples);
+    }
+}
+
+/// The mesh of a solid in metres, its animation, and what was repaired.
+fn mesh_of(solid: &Solid) -> Result<(TriMesh, Option<MeshAnimation>, Vec<String>), GeometryError> {
+    let (mut mesh, animation, warnings) = match &solid.shape {
+        Shape::Sphere { radius } => (primitives::sphere(*radius, PRIMITIVE_DETAIL), None, Vec::new()),
+        Shape::Box { size } => (primitives::cuboid(*size), None, Vec::new()),
+        Shape::Capsule { radius, height } => {
+            (primitives::capsule(*radius, *height, PRIMITIVE_DETAIL), None, Vec::new())
+        }
+        Shape::Cylinder { radius, height } => {
+            (primitives::cylinder(*radius, *height, PRIMITIVE_DETAIL), None, Vec::new())
+        }
+        Shape::Plane { size } => (primitives::plane(*size), None, Vec::new()),
+        Shape::Torus { radius, thickness } => {
+            (primitives::torus(*radius, *thickness, PRIMITIVE_DETAIL), None, Vec::new())
+        }
+        Shape::Head { height } => (head::head(*height), None, Vec::new()),
+        Shape::Bunny { height } => (bunny::bunny(*height), None, Vec::new()),
+        Shape::File { path, unit, animation } => {
+            let loaded = load_mesh(path, *unit, animation.as_deref())?;
+            (loaded.mesh, loaded.animation, loaded.warnings)
+        }
+    };
+    if solid.subdivide > 0 {
+        if animation.is_some() {
+            return Err(GeometryError::InvalidParameter {
+                parameter: "subdivide",
+                value: f64::from(solid.subdivide),
+                expected: "0 for a mesh that deforms (subdivide it in the program that animated it)",
+            });
+        }
+        mesh = loop_subdivide(&mesh, solid.subdivide)?;
+    }
+    if solid.scale != 1.0 {
+        mesh.transform(&DAffine3::from_scale(DVec3::splat(solid.scale)));
+    }
+    mesh.compute_normals();
+    Ok((mesh, animation, warnings))
+}
+
+/// An exact field where the shape has one, a baked one otherwise.
+fn field_of(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, GeometryError> {
+    let s = solid.scale;
+    Ok(match solid.shape {
+        Shape::Sphere { radius } => Field::Sphere { radius: radius * s },
+        Shape::Box { size } => Field::Box { size: size * s },
+        Shape::Capsule { radius, height } => Field::Capsule { radius: radius * s, height: height * s },
+        Shape::Cylinder { radius, height } => Field::Cylinder { radius: radius * s, height: height * s },
+        Shape::Plane { .. } => Field::HalfSpace,
+        Shape::Torus { radius, thickness } => Field::Torus { radius: radius * s, thickness: thickness * s },
+        Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. } => {
+            let (low, high) = mesh.bounds();
+            let size = (high - low).max_element();
+            let cell = solid.field_cell.unwrap_or(size / FIELD_CELLS);
+            // A mesh that deforms needs room to do so.
+            let margin = if deforming { 0.5 * size } else { 4.0 * cell };
+            Field::Baked(DistanceField::bake(mesh, cell, margin)?)
+        }
+    })
+}
+
+fn boundary_samples(mesh: &TriMesh, cell: f64, seed: u64) -> Result<Vec<SurfacePoint>, GeometryError> {
+    let settings = PoissonSettings { distance: 0.5 * cell, seed, faces: None, density: None, limit: BOUNDARY_LIMIT };
+    poisson::sample(mesh, &settings)
+}
+
+/// An orthonormal frame that follows a triangle: its first edge and its normal.
+fn triangle_frame(positions: &[DVec3], [a, b, c]: [usize; 3]) -> DMat3 {
+    let edge = (positions[b] - positions[a]).normalize_or(DVec3::X);
+    let normal = edge.cross(positions[c] - positions[a]).normalize_or(edge.any_orthonormal_vector());
+    DMat3::from_cols(edge, normal, edge.cross(normal))
+}

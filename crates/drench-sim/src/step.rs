@@ -1,0 +1,68 @@
+//! The time step.
+
+use crate::SimError;
+use crate::report::Report;
+use crate::solids::{self, Span};
+use crate::world::{Model, Scratch, World};
+use drench_physics::diagnostics;
+use drench_physics::strands::{self, Environment, Tally};
+
+/// One substep. Read it from top to bottom: it is the algorithm.
+pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(), SimError> {
+    let World { model, state, scratch } = world;
+    let dt = span.dt;
+
+    report.stage("motion", || pose(model, scratch, span))?;
+
+    let colliders = solids::colliders(model, &scratch.solids);
+    let environment = Environment {
+        gravity: model.scene.simulation.gravity,
+        air: model.air,
+        breeze: model.flow.at(span.to),
+        colliders: &colliders,
+    };
+    let bodies = model.strands.iter().zip(&mut state.strands).zip(&mut scratch.strands).zip(&scratch.roots);
+    for (((body, strands), working), roots) in bodies {
+        let tally = report.stage("strands", || {
+            strands::solve(&body.model, strands, working, roots, &environment, model.interaction.as_ref(), dt)
+        });
+        let tally = tally.map_err(|source| SimError::Diverged { time: span.to, stage: "strands", source })?;
+        book(report, &body.name, &tally);
+        if !tally.is_finite() {
+            let source = diagnostics::not_finite(&body.name, &body.model, strands);
+            return Err(SimError::Diverged { time: span.to, stage: "strands", source });
+        }
+    }
+
+    if let Some(interaction) = &model.interaction {
+        report.stage("interaction", || {
+            solids::deposit(model, &scratch.solids, interaction, &mut scratch.boundary, dt);
+            let deposits: Vec<_> = scratch.strands.iter().collect();
+            scratch.grid.assemble(interaction, &deposits, &[&scratch.boundary]);
+            for (body, strands) in model.strands.iter().zip(&mut state.strands) {
+                let own = body.interaction.as_ref().unwrap_or(interaction);
+                scratch.grid.apply(own, strands, dt);
+            }
+        });
+    }
+    Ok(())
+}
+
+/// Moves the solids, and the roots with them, to where the scene has them at the end of the substep.
+pub fn pose(model: &Model, scratch: &mut Scratch, span: Span) -> Result<(), SimError> {
+    solids::move_to(model, &mut scratch.solids, span)?;
+    for (body, roots) in model.strands.iter().zip(&mut scratch.roots) {
+        scratch.solids[body.solid].carry_roots(&model.solids[body.solid], body, roots);
+    }
+    Ok(())
+}
+
+/// Takes over what a solve met.
+fn book(report: &mut Report, body: &str, tally: &Tally) {
+    report.contacts = report.contacts.max(tally.contacts);
+    report.penetration_max = report.penetration_max.max(tally.penetration_max);
+    report.iterations_max = report.iterations_max.max(tally.iterations_max);
+    if tally.unconverged > 0 {
+        report.warn(format!("{body}: strands stopped at the iteration limit before they met the stretch limit"));
+    }
+}

@@ -1,0 +1,119 @@
+//! Physical validation: laws with a closed form, measured figures, and promises of the program, each with what is
+//! expected, what came out and how far off it may be.
+//!
+//! | file | what it checks |
+//! |---|---|
+//! | [`strands`] | single strands against mechanics |
+//! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
+//! | [`sampling`] | Poisson-disk sets against their definition |
+//! | [`promises`] | the same bits on any number of threads and after a resume |
+
+mod bench_strand;
+mod iterations;
+mod promises;
+mod sampling;
+mod strands;
+
+pub use bench_strand::BenchStrand;
+
+use crate::SimError;
+use serde::Serialize;
+use std::time::Instant;
+
+/// One law and how to check it.
+#[derive(Clone, Copy, Debug)]
+pub struct Case {
+    /// Name, by which it is asked for.
+    pub name: &'static str,
+    /// The law, in words or as a formula.
+    pub law: &'static str,
+    run: fn() -> Result<Measured, SimError>,
+}
+
+/// What a check measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured {
+    expected: f64,
+    got: f64,
+    /// Largest error that passes, in the unit of `error`.
+    tolerance: f64,
+    error: f64,
+}
+
+impl Measured {
+    /// A value that must agree with the expected one to a relative tolerance.
+    fn relative(expected: f64, got: f64, tolerance: f64) -> Self {
+        Self { expected, got, tolerance, error: (got - expected).abs() / expected.abs() }
+    }
+
+    /// A value that must not exceed a limit.
+    fn at_most(limit: f64, got: f64) -> Self {
+        Self { expected: 0.0, got, tolerance: limit, error: got.abs() }
+    }
+
+    /// A count of differences, of which there must be none.
+    fn none(differences: usize) -> Self {
+        Self { expected: 0.0, got: differences as f64, tolerance: 0.0, error: differences as f64 }
+    }
+}
+
+/// The outcome of a case.
+#[derive(Clone, Debug, Serialize)]
+pub struct Outcome {
+    /// Name of the case.
+    pub name: &'static str,
+    /// The law.
+    pub law: &'static str,
+    /// What the law says.
+    pub expected: f64,
+    /// What came out.
+    pub got: f64,
+    /// How far off it is: relative, or absolute where 0 is expected.
+    pub error: f64,
+    /// How far off it may be.
+    pub tolerance: f64,
+    /// Whether it is close enough.
+    pub pass: bool,
+    /// How long it took [s].
+    pub seconds: f64,
+}
+
+impl Case {
+    /// Runs the check.
+    pub fn run(&self) -> Result<Outcome, SimError> {
+        let start = Instant::now();
+        let Measured { expected, got, tolerance, error } = (self.run)()?;
+        Ok(Outcome {
+            name: self.name,
+            law: self.law,
+            expected,
+            got,
+            error,
+            tolerance,
+            // Written so that NaN fails.
+            pass: error <= tolerance,
+            seconds: start.elapsed().as_secs_f64(),
+        })
+    }
+}
+
+/// Every check, in the order of the docs.
+pub fn cases() -> Vec<Case> {
+    [strands::CASES, iterations::CASES, sampling::CASES, promises::CASES].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_a_nan_fails() {
+        let mut names: Vec<_> = cases().iter().map(|case| case.name).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+        let broken = Case { name: "nan", law: "", run: || Ok(Measured::relative(1.0, f64::NAN, 1.0)) };
+        assert!(!broken.run().unwrap().pass);
+    }
+}

@@ -1,0 +1,35 @@
+//! One file per command.
+
+mod bench;
+mod check;
+mod info;
+mod render;
+mod run;
+mod scenes;
+mod validate;
+
+use crate::cli::Command;
+use crate::failure::Failure;
+
+/// Runs the command.
+pub fn dispatch(command: &Command) -> Result<(), Failure> {
+    match command {
+        Command::Run(arguments) => run::run(arguments),
+        Command::Scenes(arguments) => scenes::scenes(arguments),
+        Command::Check(arguments) => check::check(arguments),
+        Command::Render(arguments) => render::render(arguments),
+        Command::Info(arguments) => info::info(arguments),
+        Command::Bench(arguments) => bench::bench(arguments),
+        Command::Validate(arguments) => validate::validate(arguments),
+    }
+}
+
+/// Sets the number of threads that everything uses; one per core if none is asked for. Returns it.
+fn use_threads(threads: Option<u16>) -> Result<usize, Failure> {
+    let threads = usize::from(threads.unwrap_or(0));
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .build_global()
+        .map_err(|error| Failure::Input(format!("cannot start {threads} threads: {error}\n  fix: ask for fewer")))?;
+    Ok(rayon::current_num_threads())
+}

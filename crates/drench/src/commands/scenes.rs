@@ -1,0 +1,64 @@
+//! `drench scenes`: the scenes that come with Drench.
+
+use crate::cli::ScenesArguments;
+use crate::failure::Failure;
+use crate::text;
+use drench_scene::{Scene, Size, Source, builtin};
+use serde_json::{Map, Value, json};
+
+/// Column at which descriptions begin.
+const INDENT: usize = 14;
+
+/// Lists the built-in scenes, or prints the file of one.
+pub fn scenes(arguments: &ScenesArguments) -> Result<(), Failure> {
+    if let Some(name) = &arguments.name {
+        // Loading tells an unknown name, with the nearest known one.
+        let Some(scene) = builtin::find(name) else { return loaded(name, Size::Preview).map(|_| ()) };
+        text::line(scene.text.trim_end());
+        return Ok(());
+    }
+    let names = builtin::all().iter().map(|scene| scene.name);
+    if arguments.json {
+        let list: Result<Vec<Value>, Failure> = names.map(description).collect();
+        text::json(&Value::Array(list?));
+        return Ok(());
+    }
+    for name in names {
+        let scene = loaded(name, Size::Preview)?;
+        text::line(&format!("{name:<INDENT$}{}", text::wrapped(&scene.shows, INDENT)));
+        if !scene.figure.is_empty() {
+            text::line(&format!("{:<INDENT$}{}", "", text::wrapped(&scene.figure, INDENT)));
+        }
+        text::line("");
+    }
+    text::line("drench run NAME --size tiny|preview|full   simulates one and makes a movie");
+    text::line("drench scenes NAME > my.toml               prints one, ready to be edited");
+    Ok(())
+}
+
+fn loaded(name: &str, size: Size) -> Result<Scene, Failure> {
+    Ok(drench_scene::load(Source::Builtin(name.to_owned()), Some(size), &[])?)
+}
+
+fn description(name: &str) -> Result<Value, Failure> {
+    let scene = loaded(name, Size::Preview)?;
+    let bodies: Vec<&str> = scene
+        .solids
+        .iter()
+        .map(|solid| &solid.name)
+        .chain(scene.grooms.iter().map(|groom| &groom.name))
+        .map(String::as_str)
+        .collect();
+    let mut sizes = Map::new();
+    for size in Size::ALL {
+        let estimate = drench_sim::estimate(&loaded(name, *size)?)?;
+        let counts = json!({
+            "strands": estimate.strands,
+            "strand_vertices": estimate.strand_vertices,
+            "children": estimate.children,
+            "triangles": estimate.triangles,
+        });
+        sizes.insert(size.word().to_owned(), json!({ "counts": counts }));
+    }
+    Ok(json!({ "name": name, "shows": scene.shows, "figure": scene.figure, "bodies": bodies, "sizes": sizes }))
+}

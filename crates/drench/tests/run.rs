@@ -1,0 +1,176 @@
+//! `drench run`: what is on the disk afterwards, and that its bits depend on nothing but the scene.
+
+mod common;
+
+use common::{Ended, Place, wait_for};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::fs;
+
+#[test]
+fn the_smallest_rope_runs_and_leaves_a_movie() {
+    let place = Place::new();
+    let ended = place.drench("run rope --size tiny").exits(0);
+    for file in ["run.json", "stats.jsonl", "frames/000000.drench", "images/000000.png", "movie.mp4", "checkpoints"] {
+        assert!(place.path("runs/rope").join(file).exists(), "{file}");
+    }
+    assert!(ended.out.contains("movie.mp4") && ended.out.contains("drench info runs/rope"), "{}", ended.out);
+    assert_eq!(place.status("runs/rope"), "finished");
+    let info = place.drench("info runs/rope --json").exits(0);
+    let info: Value = serde_json::from_str(&info.out).unwrap();
+    assert_eq!(info["frames"].as_u64(), info["frames_wanted"].as_u64().map(|wanted| wanted + 1));
+    assert_eq!(info["damaged"], Value::Array(vec![]));
+}
+
+#[test]
+fn bits_do_not_depend_on_the_number_of_threads() {
+    let place = Place::new();
+    for threads in [1, 2, 8] {
+        place.drench(&format!("run tuft.toml --no-render --threads {threads} --out t{threads} --quiet")).exits(0);
+    }
+    assert_eq!(place.frames("t1").len(), 9);
+    assert!(place.frames("t1") == place.frames("t2"));
+    assert!(place.frames("t1") == place.frames("t8"));
+}
+
+#[test]
+fn another_seed_gives_other_bits() {
+    let place = Place::new();
+    place.drench("run tuft.toml --no-render --frames 1 --out a --quiet").exits(0);
+    place.drench("run tuft.toml --no-render --frames 1 --out b --seed 7 --quiet").exits(0);
+    assert!(place.frames("a") != place.frames("b"));
+}
+
+#[test]
+fn a_killed_run_goes_on_with_the_same_bits() {
+    let place = Place::new();
+    let line = "run tuft.toml --no-render --frames 40 --quiet";
+    place.drench(&format!("{line} --out whole")).exits(0);
+    // At different moments: while building, after a frame without and after one with a checkpoint.
+    for (run, moment) in [("early", "run.json"), ("middle", "frames/000005.drench"), ("late", "frames/000031.drench")] {
+        let mut child = place.begin(&format!("{line} --out {run}"));
+        wait_for(&place.path(run).join(moment));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        place.drench(&format!("{line} --out {run} --resume")).exits(0);
+        assert!(place.frames("whole") == place.frames(run), "{run}");
+        assert_eq!(place.stats_frames(run), (0..=40).collect::<Vec<_>>(), "{run}");
+        assert_eq!(place.status(run), "finished");
+    }
+}
+
+#[test]
+fn a_run_killed_again_and_again_ends_with_the_same_bits() {
+    let place = Place::new();
+    let line = "run tuft.toml --no-render --frames 30 --quiet";
+    place.drench(&format!("{line} --out whole")).exits(0);
+    for last in [4, 9, 14, 22] {
+        let mut child = place.begin(&format!("{line} --out other --resume"));
+        wait_for(&place.path("other").join(format!("frames/{last:06}.drench")));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    place.drench(&format!("{line} --out other --resume")).exits(0);
+    assert!(place.frames("whole") == place.frames("other"));
+    assert_eq!(place.stats_frames("other"), (0..=30).collect::<Vec<_>>());
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_says_how_to_go_on_and_does() {
+    let place = Place::new();
+    let line = "run tuft.toml --no-render --frames 400 --set simulation.checkpoint_every=1000";
+    let child = place.begin(&format!("{line} --out run"));
+    wait_for(&place.path("run/frames/000002.drench"));
+    place.shell(&format!("kill -INT {}", child.id())).exits(0);
+    let ended = Ended::new(child.wait_with_output().unwrap()).exits(130);
+    assert!(ended.err.contains("--resume") && ended.err.contains("--frames 400"), "{}", ended.err);
+    assert_eq!(place.status("run"), "interrupted");
+    let done = place.frames("run").len();
+    assert!(done < 401);
+    let resumed = place.drench(&format!("{line} --out run --resume --frames {}", done + 1));
+    // Given twice, --frames is an argument error: the user edits the line instead.
+    resumed.exits(2);
+    let shorter = line.replace("400", &(done + 1).to_string());
+    let resumed = place.drench(&format!("{shorter} --out run --resume")).exits(0);
+    assert!(resumed.err.contains(&format!("going on after frame {}", done - 1)), "{}", resumed.err);
+    assert_eq!(place.frames("run").len(), done + 2);
+}
+
+#[test]
+fn a_finished_run_can_be_made_longer() {
+    let place = Place::new();
+    place.drench("run tuft.toml --no-render --frames 9 --out whole --quiet").exits(0);
+    place.drench("run tuft.toml --no-render --frames 4 --out run --quiet").exits(0);
+    place.drench("run tuft.toml --no-render --frames 9 --out run --resume --quiet").exits(0);
+    assert!(place.frames("whole") == place.frames("run"));
+}
+
+#[test]
+fn resuming_draws_the_pictures_that_are_missing() {
+    let place = Place::new();
+    place.drench("run tuft.toml --frames 4 --no-render --quiet").exits(0);
+    place.drench("run tuft.toml --frames 4 --resume --quiet").exits(0);
+    let pictures: BTreeSet<_> =
+        fs::read_dir(place.path("runs/tuft/images")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(pictures.len(), 5);
+    assert!(place.path("runs/tuft/movie.mp4").exists());
+}
+
+#[test]
+fn another_scene_is_not_mixed_into_a_run() {
+    let place = Place::new();
+    place.drench("run tuft.toml --no-render --frames 2 --quiet").exits(0);
+    let line = "run tuft.toml --no-render --frames 2 --set simulation.substeps=3 --resume --quiet";
+    place.drench(line).exits(2).tells(&["substeps = 2", "substeps = 3", "--force"]);
+    assert_eq!(place.frames("runs/tuft").len(), 3);
+}
+
+#[test]
+fn a_run_is_not_overwritten_unless_forced() {
+    let place = Place::new();
+    place.drench("run tuft.toml --no-render --frames 1 --quiet").exits(0);
+    place.drench("run tuft.toml --no-render --frames 2 --quiet").exits(2).tells(&["--force", "--resume"]);
+    assert_eq!(place.frames("runs/tuft").len(), 2);
+    place.drench("run tuft.toml --no-render --frames 2 --force --quiet").exits(0);
+    assert_eq!(place.frames("runs/tuft").len(), 3);
+}
+
+#[test]
+fn a_damaged_frame_is_computed_anew() {
+    let place = Place::new();
+    place.drench("run tuft.toml --no-render --out whole --quiet").exits(0);
+    place.drench("run tuft.toml --no-render --out run --quiet").exits(0);
+    let path = place.path("run/frames/000007.drench");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.truncate(100);
+    fs::write(&path, &bytes).unwrap();
+    let info: Value = serde_json::from_str(&place.drench("info run --json").exits(0).out).unwrap();
+    assert_eq!(info["damaged"][0]["frame"], 7);
+    place.drench("run tuft.toml --no-render --out run --resume").exits(0).tells(&["frame 7 is computed anew"]);
+    assert!(place.frames("whole") == place.frames("run"));
+}
+
+#[test]
+fn progress_as_json_parses_line_by_line() {
+    let place = Place::new();
+    let ended = place.drench("run tuft.toml --frames 3 --json").exits(0);
+    let events: Vec<Value> = ended.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let named = |name: &str| events.iter().filter(|event| event["event"] == name).collect::<Vec<_>>();
+    assert_eq!(named("start").len(), 1);
+    let frames = named("frame");
+    assert_eq!(frames.iter().map(|event| event["stats"]["frame"].as_u64().unwrap()).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!(named("expectation")[0]["pass"], true);
+    assert_eq!(events.last().unwrap()["event"], "end");
+    assert_eq!(events.last().unwrap()["exit"], 0);
+}
+
+#[test]
+fn a_failed_expectation_is_exit_code_1_and_keeps_the_frames() {
+    let place = Place::new();
+    let text = common::TUFT.replace("at_most = 0.1", "at_least = 100");
+    fs::write(place.path("hopeless.toml"), text).unwrap();
+    let ended = place.drench("run hopeless.toml --no-render --frames 2 --out run").exits(1);
+    assert!(ended.out.contains("FAIL") && ended.out.contains("hair does not stretch"), "{}", ended.out);
+    assert_eq!(place.frames("run").len(), 3);
+}
