@@ -90,7 +90,7 @@ impl Effort {
             Quality::Beauty => Self {
                 supersampling: 2,
                 detail: Detail { tolerance: 0.15, thinnest: 0.06 },
-                map: (side * 3 / 2).clamp(512, 2048),
+                map: (side * 3 / 2).clamp(256, 2048),
                 taps: 48,
                 cells: (side / 10).clamp(40, 96),
                 directions: (side / 16).clamp(24, 64),
@@ -234,9 +234,8 @@ impl Renderer {
         low -= Vec3::new(margin, 0.05 * margin, margin);
         high += Vec3::new(margin, 0.05 * margin, margin);
         if let Some(ground) = &self.settings.ground {
-            if low.y > ground.height && low.y - ground.height < 2.0 * margin {
-                low.y = ground.height;
-            } else if low.y < ground.height && high.y > ground.height {
+            // The grid ends at the ground if it comes near it.
+            if high.y > ground.height && low.y - ground.height < 2.0 * margin {
                 low.y = ground.height;
             }
         }

@@ -45,7 +45,7 @@ fn fur(count: u32, length: f32) -> StrandBody {
 }
 
 fn furry() -> Frame {
-    Frame { strands: vec![fur(3_000, 0.03)], solids: vec![ball(0.1)], ..Frame::default() }
+    Frame { strands: vec![fur(1_500, 0.03)], solids: vec![ball(0.1)], ..Frame::default() }
 }
 
 fn view() -> View {
@@ -98,7 +98,7 @@ fn strands_cover_the_area_of_their_width() {
 
 #[test]
 fn pictures_have_the_same_bits_on_any_number_of_threads() {
-    let mut settings = settings(160, 90);
+    let mut settings = Settings { samples: Some(4), ..settings(96, 54) };
     settings.ground = Some(Ground { height: -0.13, colour: Vec3::splat(0.4), roughness: 0.8 });
     settings.lights.push(Light::Lamp {
         position: Vec3::new(0.4, 0.5, 0.3),
@@ -170,7 +170,7 @@ fn odd_frames_give_a_picture_or_an_error_but_no_panic() {
     // The camera inside the ball, everything behind it, strands of no length and of great width.
     let mut strange = furry();
     strange.strands[0].positions[..5].fill([0.0; 3]);
-    let values = drench_io::Values::F32(vec![0.3; strange.strands[0].positions.len()]);
+    let values = drench_io::Values::F32(vec![0.03; strange.strands[0].positions.len()]);
     let radius = drench_io::Attribute { domain: drench_io::Domain::Vertex, values };
     strange.strands[0].attributes.insert("radius".into(), radius);
     strange.strands[0].offsets.truncate(9);
