@@ -15,6 +15,23 @@ const DEFAULT_RADIUS: f32 = 35e-6;
 /// Strands a parallel chunk holds.
 const CHUNK: usize = 1024;
 
+/// In place of a number of points: the strand cannot be drawn.
+const UNDRAWABLE: u32 = u32::MAX;
+
+/// How closely curves are drawn.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Detail {
+    /// Distance between curve and chord [px].
+    pub tolerance: f32,
+    /// Width below which a few wider strands stand for many [px].
+    pub thinnest: f32,
+}
+
+/// A number from 0 to 1 that has nothing to do with the strand's other random traits.
+fn lot(random: u64) -> f32 {
+    (drench_math::random::mix(random ^ 0x5bf0_3635) >> 40) as f32 / (1u64 << 24) as f32
+}
+
 /// All curves of a picture, flat. Points of the same strand follow each other, so point `i` begins a segment if
 /// point `i + 1` belongs to the same strand.
 #[derive(Default)]
@@ -71,7 +88,7 @@ impl Curves {
         settings: &Settings,
         looks: &[HairLook],
         camera: &Camera,
-        tolerance: f32,
+        detail: Detail,
     ) -> Result<(), RenderError> {
         self.positions.clear();
         self.radii.clear();
@@ -81,7 +98,7 @@ impl Curves {
         let stream = Stream::new(settings.seed, "strand look");
         for (look, body) in frame.strands.iter().enumerate() {
             let source = Source::new(body, frame, looks[look].width)?;
-            self.append(&source, look as u32, stream.child(look as u64), camera, tolerance)?;
+            self.append(&source, look as u32, stream.child(look as u64), camera, detail)?;
         }
         Ok(())
     }
@@ -92,19 +109,27 @@ impl Curves {
         look: u32,
         stream: Stream,
         camera: &Camera,
-        tolerance: f32,
+        detail: Detail,
     ) -> Result<(), RenderError> {
         let count = source.len();
-        // Pass 1: how many points each strand needs; 0 for those that cannot be drawn.
+        // Pass 1: how many points each strand needs; none for those that others stand for.
         self.points.clear();
         self.points.resize(count, 0);
         self.points.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, points)| {
             let mut nodes = Nodes::default();
             for (k, points) in points.iter_mut().enumerate() {
                 source.read(chunk * CHUNK + k, &mut nodes);
-                *points = nodes.points_needed(camera, tolerance);
+                *points = if !nodes.drawable() {
+                    UNDRAWABLE
+                } else if lot(stream.bits(source.identity(chunk * CHUNK + k))) < nodes.share(camera, detail) {
+                    nodes.points_needed(camera, detail)
+                } else {
+                    0
+                };
             }
         });
+        self.skipped += self.points.iter().filter(|&&n| n == UNDRAWABLE).count() as u64;
+        self.points.iter_mut().filter(|n| **n == UNDRAWABLE).for_each(|n| *n = 0);
         let needed = self.positions.len() as u64 + self.points.iter().map(|&n| u64::from(n)).sum::<u64>();
         if needed > POINT_LIMIT {
             return Err(RenderError::TooManyPoints { points: needed, limit: POINT_LIMIT });
@@ -122,7 +147,6 @@ impl Curves {
             let id = self.strands.len() as u32;
             for (k, &n) in points.iter().enumerate() {
                 if n == 0 {
-                    self.skipped += 1;
                     continue;
                 }
                 let random = stream.bits(source.identity(chunk * CHUNK + k));
@@ -147,7 +171,7 @@ impl Curves {
                 }
                 let end = at + n as usize;
                 source.read(chunk * CHUNK + k, &mut nodes);
-                nodes.resample(&mut positions[at..end], &mut radii[at..end]);
+                nodes.resample(&mut positions[at..end], &mut radii[at..end], 1.0 / nodes.share(camera, detail));
                 ids[at..end].fill(id);
                 id += 1;
                 at = end;
@@ -287,27 +311,41 @@ struct Nodes {
 }
 
 impl Nodes {
-    /// Points that show the curve with an error below `tolerance` [px]; 0 if it cannot be drawn.
-    fn points_needed(&self, camera: &Camera, tolerance: f32) -> u32 {
+    fn drawable(&self) -> bool {
+        let finite = |p: &Vec3| p.is_finite() && p.abs().max_element() < 1e9;
+        self.positions.len() >= 2
+            && self.positions.iter().all(finite)
+            && self.radii.iter().all(|r| r.is_finite() && *r >= 0.0)
+    }
+
+    /// Pixels per metre at the strand's middle. Behind the camera it is still needed for its shadow.
+    fn scale(&self, camera: &Camera) -> f32 {
+        let (_, depth) = camera.project(self.positions[self.positions.len() / 2]);
+        camera.pixels_per_metre(depth.abs())
+    }
+
+    /// Share of strands such as this one that are drawn, each wider by its inverse: where many strands share a pixel,
+    /// a few stand for all [Cook2007]. Changes smoothly as the strand comes nearer.
+    fn share(&self, camera: &Camera, detail: Detail) -> f32 {
+        let width = 2.0 * self.radii[self.radii.len() / 2] * self.scale(camera);
+        (width / detail.thinnest).clamp(0.1, 1.0)
+    }
+
+    /// Points that show the curve closely enough.
+    fn points_needed(&self, camera: &Camera, detail: Detail) -> u32 {
         let p = &self.positions;
-        let finite = p.iter().all(|p| p.is_finite() && p.abs().max_element() < 1e9);
-        if p.len() < 2 || !finite || self.radii.iter().any(|r| !r.is_finite() || *r < 0.0) {
-            return 0;
-        }
-        let (_, depth) = camera.project(p[p.len() / 2]);
+        let scale = self.scale(camera);
         let length: f32 = p.windows(2).map(|w| w[0].distance(w[1])).sum();
-        // Behind the camera the strand is still needed for its shadow.
-        let scale = camera.pixels_per_metre(if depth > 0.0 { depth } else { -depth + length });
         // A chord of one span leaves the curve by an eighth of the second difference; of h spans by h^2 times that.
         let bend = p.windows(3).map(|w| (w[0] - 2.0 * w[1] + w[2]).length()).fold(0.0, f32::max) * scale / 8.0;
         let spans = (p.len() - 1) as f32;
-        let by_bend = spans * (bend / tolerance).sqrt();
+        let by_bend = spans * (bend / detail.tolerance).sqrt();
         let by_length = length * scale / 12.0;
         by_bend.max(by_length).ceil().clamp(2.0, 8.0 * spans) as u32 + 1
     }
 
     /// Points at even parameters of the Catmull-Rom spline through the vertices.
-    fn resample(&self, positions: &mut [Vec3], radii: &mut [f32]) {
+    fn resample(&self, positions: &mut [Vec3], radii: &mut [f32], width: f32) {
         let p = &self.positions;
         let last = p.len() - 1;
         let segments = positions.len() - 1;
@@ -319,7 +357,7 @@ impl Nodes {
             let before = if i > 0 { p[i - 1] } else { 2.0 * p[0] - p[1] };
             let after = if i + 2 <= last { p[i + 2] } else { 2.0 * p[last] - p[last - 1] };
             *position = catmull_rom(before, p[i], p[i + 1], after, t);
-            *radius = self.radii[i] + (self.radii[i + 1] - self.radii[i]) * t;
+            *radius = (self.radii[i] + (self.radii[i + 1] - self.radii[i]) * t) * width;
         }
     }
 }
@@ -329,4 +367,93 @@ fn catmull_rom(a: Vec3, b: Vec3, c: Vec3, d: Vec3, t: f32) -> Vec3 {
     let (m0, m1) = (0.5 * (c - a), 0.5 * (d - b));
     let (t2, t3) = (t * t, t * t * t);
     b * (2.0 * t3 - 3.0 * t2 + 1.0) + m0 * (t3 - 2.0 * t2 + t) + c * (3.0 * t2 - 2.0 * t3) + m1 * (t3 - t2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::View;
+    use drench_io::ChildStrands;
+
+    const FINE: Detail = Detail { tolerance: 0.1, thinnest: 1e-9 };
+
+    fn gather(frame: &Frame, detail: Detail) -> Result<Curves, RenderError> {
+        let camera = Camera::new(&View::default(), 640, 360)?;
+        let mut curves = Curves::default();
+        curves.gather(frame, &Settings::default(), &[HairLook::default()], &camera, detail)?;
+        Ok(curves)
+    }
+
+    fn frame(positions: Vec<[f32; 3]>, offsets: Vec<u32>) -> Frame {
+        let body = StrandBody { name: "hair".into(), positions, offsets, ..StrandBody::default() };
+        Frame { strands: vec![body], ..Frame::default() }
+    }
+
+    #[test]
+    fn curves_pass_through_the_ends_and_near_the_vertices() {
+        let arc: Vec<[f32; 3]> =
+            (0..9).map(|i| (i as f32 * 0.2).sin_cos()).map(|(s, c)| [0.1 * s, 0.1 * c, 0.0]).collect();
+        let curves = gather(&frame(arc.clone(), vec![0, 9]), FINE).unwrap();
+        let p = &curves.positions;
+        assert_eq!(p[0], Vec3::from(arc[0]));
+        assert!(p[p.len() - 1].distance(Vec3::from(arc[8])) < 1e-6);
+        assert!(p.len() > 9);
+        // The end spans are half as bent as the circle; the sagitta of a span is 5e-4.
+        assert!(p.iter().all(|p| (p.length() - 0.1).abs() < 3e-4), "{p:?}");
+    }
+
+    #[test]
+    fn bad_strands_are_counted_and_left_out() {
+        let positions = vec![[0.0; 3], [0.1, 0.0, 0.0], [f32::NAN; 3], [0.0; 3], [0.0, 0.1, 0.0]];
+        let curves = gather(&frame(positions.clone(), vec![0, 2, 4, 5]), FINE).unwrap();
+        assert_eq!((curves.strands.len(), curves.skipped), (1, 2));
+        assert!(gather(&frame(positions.clone(), vec![0, 9]), FINE).is_err());
+        assert!(gather(&frame(positions, vec![3, 0]), FINE).is_err());
+    }
+
+    #[test]
+    fn a_share_of_thin_strands_keeps_the_covered_area() {
+        let count = 20_000_u32;
+        let positions = (0..count).flat_map(|i| [[i as f32 * 1e-5, 0.0, 0.0], [i as f32 * 1e-5, 0.05, 0.0]]).collect();
+        let frame = frame(positions, (0..=count).map(|i| 2 * i).collect());
+        let area = |curves: &Curves| {
+            (0..curves.positions.len())
+                .filter(|&i| curves.begins_segment(i))
+                .map(|i| {
+                    curves.positions[i].distance(curves.positions[i + 1]) * (curves.radii[i] + curves.radii[i + 1])
+                })
+                .sum::<f32>()
+        };
+        let all = gather(&frame, FINE).unwrap();
+        let few = gather(&frame, Detail { thinnest: 0.1, ..FINE }).unwrap();
+        assert!(few.strands.len() < all.strands.len() / 2);
+        assert!((area(&few) / area(&all) - 1.0).abs() < 0.05, "{}", area(&few) / area(&all));
+    }
+
+    #[test]
+    fn children_follow_their_guides_and_the_skin() {
+        let mut frame = frame(vec![[0.0; 3], [0.0, 0.1, 0.0], [1.0, 0.0, 0.0], [1.0, 0.1, 0.1]], vec![0, 2, 4]);
+        frame.solids.push(SolidBody {
+            name: "skin".into(),
+            positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
+            triangles: vec![[0, 1, 2]],
+            normals: Vec::new(),
+            ..SolidBody::default()
+        });
+        frame.strands[0].children = Some(ChildStrands {
+            solid: "skin".into(),
+            triangles: vec![0],
+            barycentric: vec![[0.5, 0.25]],
+            guides: vec![[0, 1, 1]],
+            weights: vec![[0.5, 0.5, 0.0]],
+            length_ratio: vec![0.5],
+        });
+        let curves = gather(&frame, FINE).unwrap();
+        let child = curves.strands[2];
+        let at = |i: u32| curves.positions[i as usize];
+        assert!(at(child.first).distance(Vec3::new(0.5, 0.0, 0.25)) < 1e-6);
+        assert!(at(child.first + child.count - 1).distance(Vec3::new(0.5, 0.05, 0.275)) < 1e-6);
+        frame.strands[0].children.as_mut().unwrap().guides[0][0] = 7;
+        assert!(gather(&frame, FINE).is_err());
+    }
 }

@@ -16,6 +16,7 @@ mod camera;
 mod curves;
 mod error;
 mod fibre;
+mod from_scene;
 mod light;
 mod material;
 pub mod movie;

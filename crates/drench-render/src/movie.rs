@@ -3,8 +3,8 @@
 use crate::{Picture, RenderError};
 use muxide::api::{Muxer, MuxerBuilder, MuxerError, VideoCodec};
 use openh264::encoder::{
-    BitRate, Complexity, Encoder, EncoderConfig, FrameRate, FrameType, IntraFramePeriod, QpRange, RateControlMode,
-    UsageType, VuiConfig,
+    Complexity, Encoder, EncoderConfig, FrameRate, FrameType, IntraFramePeriod, QpRange, RateControlMode, UsageType,
+    VuiConfig,
 };
 use openh264::formats::YUVSlices;
 use openh264::{OpenH264API, Timestamp};
@@ -42,19 +42,16 @@ impl MovieWriter {
             return Err(encoding(format!("a movie cannot show {frames_per_second} frames a second")));
         }
         let (even_width, even_height) = (width & !1, height & !1);
-        // About a fifth of a bit a pixel, more for small pictures: fur is hard to compress.
-        let pixels = f64::from(even_width) * f64::from(even_height);
-        let bits = (pixels * frames_per_second * 0.35).clamp(1e6, 80e6) as u32;
         let config = EncoderConfig::new()
-            .bitrate(BitRate::from_bps(bits))
             .max_frame_rate(FrameRate::from_hz(frames_per_second as f32))
-            .rate_control_mode(RateControlMode::Quality)
-            .usage_type(UsageType::ScreenContentRealTime)
+            // The same fidelity for every frame, however many bits fur takes. Without rate control the encoder starts
+            // from its base step and keeps adaptive ones within the range.
+            .rate_control_mode(RateControlMode::Off)
+            .adaptive_quantization(true)
+            .qp(QpRange::new(18, 22))
+            .usage_type(UsageType::CameraVideoRealTime)
             .complexity(Complexity::High)
-            .qp(QpRange::new(14, 30))
             .skip_frames(false)
-            .scene_change_detect(false)
-            .adaptive_quantization(false)
             .background_detection(false)
             .intra_frame_period(IntraFramePeriod::from_num_frames((frames_per_second * KEY_INTERVAL).ceil() as u32))
             // One thread: the file's bits must not depend on the machine.
@@ -173,5 +170,114 @@ impl Planes {
 
     fn slices(&self, width: usize, height: usize) -> YUVSlices<'_> {
         YUVSlices::new((&self.y, &self.u, &self.v), (width, height), (width, width / 2, width / 2))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use openh264::decoder::Decoder;
+    use openh264::formats::YUVSource;
+
+    fn picture(width: u32, height: u32, frame: u32) -> Vec<u8> {
+        (0..width * height)
+            .flat_map(|i| {
+                let (x, y) = (i % width, i / width);
+                let wave = |k: f32| (128.0 + 90.0 * ((x + frame * 3) as f32 * 0.1 * k + y as f32 * 0.05).sin()) as u8;
+                [wave(1.0), wave(0.7), wave(0.4)]
+            })
+            .collect()
+    }
+
+    /// The frames of the file: sizes from `stsz`, bytes from `mdat`, each a chain of length-prefixed units.
+    fn samples(file: &[u8]) -> Vec<Vec<u8>> {
+        let find = |name: &[u8]| file.windows(4).position(|w| w == name).unwrap() + 4;
+        let number = |at: usize| u32::from_be_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+        let (sizes, offsets) = (find(b"stsz"), find(b"stco"));
+        let mut at = number(offsets + 8);
+        (0..number(sizes + 8))
+            .map(|k| {
+                let size = number(sizes + 12 + 4 * k);
+                let sample = file[at..at + size].to_vec();
+                at += size;
+                sample
+            })
+            .collect()
+    }
+
+    fn annex_b(sample: &[u8]) -> Vec<u8> {
+        let mut out = Vec::new();
+        let mut rest = sample;
+        while rest.len() > 4 {
+            let length = u32::from_be_bytes(rest[..4].try_into().unwrap()) as usize;
+            out.extend([0, 0, 0, 1]);
+            out.extend(&rest[4..4 + length]);
+            rest = &rest[4 + length..];
+        }
+        out
+    }
+
+    #[test]
+    fn a_movie_decodes_to_its_pictures() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("wave.mp4");
+        let (width, height, frames) = (161, 91, 30);
+        let mut movie = MovieWriter::create(&path, width, height, 24.0).unwrap();
+        for k in 0..frames {
+            movie.add_srgb8(width, height, &picture(width, height, k)).unwrap();
+        }
+        assert_eq!(movie.frames(), u64::from(frames));
+        assert!(!path.exists());
+        movie.finish().unwrap();
+        let file = std::fs::read(&path).unwrap();
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+
+        // Duration: frames at 24 a second, in the media's 90 000 ticks.
+        let at = file.windows(4).position(|w| w == b"mdhd").unwrap() + 4;
+        let number = |at: usize| u32::from_be_bytes(file[at..at + 4].try_into().unwrap());
+        assert_eq!(number(at + 12), 90_000);
+        assert!((f64::from(number(at + 16)) / 90_000.0 - 30.0 / 24.0).abs() < 1e-3, "{}", number(at + 16));
+
+        let samples = samples(&file);
+        assert_eq!(samples.len(), frames as usize);
+        let mut decoder = Decoder::new().unwrap();
+        // Parameter sets stand in the header box `avcC`.
+        let at = file.windows(4).position(|w| w == b"avcC").unwrap() + 4;
+        let sps = u16::from_be_bytes([file[at + 6], file[at + 7]]) as usize;
+        let pps_at = at + 8 + sps + 1;
+        let pps = u16::from_be_bytes([file[pps_at], file[pps_at + 1]]) as usize;
+        let mut head = vec![0, 0, 0, 1];
+        head.extend(&file[at + 8..at + 8 + sps]);
+        head.extend([0, 0, 0, 1]);
+        head.extend(&file[pps_at + 2..pps_at + 2 + pps]);
+        let mut decoded = 0;
+        for (k, sample) in samples.iter().enumerate() {
+            let mut stream = if k == 0 { head.clone() } else { Vec::new() };
+            stream.extend(annex_b(sample));
+            let Some(image) = decoder.decode(&stream).unwrap() else { continue };
+            assert_eq!(image.dimensions(), (160, 90));
+            let planes = Planes::new(&picture(width, height, k as u32), width as usize, 160, 90);
+            let stride = image.strides().0;
+            let error: f64 = (0..160 * 90)
+                .map(|i| f64::from(planes.y[i]) - f64::from(image.y()[i / 160 * stride + i % 160]))
+                .map(|d| d * d)
+                .sum::<f64>()
+                / (160.0 * 90.0);
+            assert!(error.sqrt() < 4.0, "frame {k}: {}", error.sqrt());
+            decoded += 1;
+        }
+        assert_eq!(decoded, frames);
+    }
+
+    #[test]
+    fn bad_movies_are_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("m.mp4");
+        assert!(MovieWriter::create(&path, 1, 90, 24.0).is_err());
+        assert!(MovieWriter::create(&path, 160, 90, f64::NAN).is_err());
+        let error = MovieWriter::create(Path::new("/nowhere/m.mp4"), 160, 90, 24.0).err().unwrap();
+        assert!(error.to_string().contains("/nowhere/m.mp4"), "{error}");
+        let mut movie = MovieWriter::create(&path, 160, 90, 24.0).unwrap();
+        assert!(movie.add_srgb8(80, 90, &[0; 80 * 90 * 3]).is_err());
     }
 }

@@ -12,12 +12,14 @@ pub struct Picture {
     pub height: u32,
     /// Radiance of each pixel, linear RGB, rows from the top, exposure applied.
     pub pixels: Vec<[f32; 3]>,
+    /// How much of each pixel is not background, 0 to 1, or empty if the background is seen. Pixels are multiplied by it.
+    pub opacity: Vec<f32>,
     /// Strands and triangles that were left out because a coordinate is not finite.
     pub skipped: u64,
 }
 
 impl Picture {
-    /// The tone-mapped picture, three bytes a pixel.
+    /// The tone-mapped picture, three bytes a pixel; what is transparent is black.
     pub fn to_srgb8(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.pixels.len() * 3);
         for (index, &pixel) in self.pixels.iter().enumerate() {
@@ -29,14 +31,28 @@ impl Picture {
         bytes
     }
 
-    /// Writes the tone-mapped picture as a PNG file.
+    /// Writes the tone-mapped picture as a PNG file, with transparency if it has any.
     pub fn write_png(&self, path: &Path) -> Result<(), RenderError> {
         let mut encoded = Vec::new();
         let encoder = image::codecs::png::PngEncoder::new(&mut encoded);
-        let bytes = self.to_srgb8();
-        image::ImageEncoder::write_image(encoder, &bytes, self.width, self.height, image::ExtendedColorType::Rgb8)
+        let (bytes, colour) = if self.opacity.is_empty() {
+            (self.to_srgb8(), image::ExtendedColorType::Rgb8)
+        } else {
+            (self.to_srgba8(), image::ExtendedColorType::Rgba8)
+        };
+        image::ImageEncoder::write_image(encoder, &bytes, self.width, self.height, colour)
             .map_err(|error| RenderError::Encoding { path: path.to_owned(), reason: error.to_string() })?;
         std::fs::write(path, encoded).map_err(|source| RenderError::Storage { path: path.to_owned(), source })
+    }
+
+    /// Colour and opacity, four bytes a pixel. PNG wants colours that are not multiplied by the opacity.
+    fn to_srgba8(&self) -> Vec<u8> {
+        let byte = |value: f32| (value * 255.0 + 0.5).clamp(0.0, 255.0) as u8;
+        let pixel = |(&pixel, &opacity): (&[f32; 3], &f32)| {
+            let [r, g, b] = tone_map(pixel.map(|value| value / opacity.max(1e-3))).map(|value| byte(srgb(value)));
+            [r, g, b, byte(opacity)]
+        };
+        self.pixels.iter().zip(&self.opacity).flat_map(pixel).collect()
     }
 }
 
@@ -73,7 +89,7 @@ mod tests {
 
     fn ramp(width: u32, height: u32) -> Picture {
         let pixels = (0..width * height).map(|i| [i as f32 / 100.0; 3]).collect();
-        Picture { width, height, pixels, skipped: 0 }
+        Picture { width, height, pixels, opacity: Vec::new(), skipped: 0 }
     }
 
     #[test]
@@ -83,6 +99,16 @@ mod tests {
         ramp(31, 17).write_png(&path).unwrap();
         let read = image::open(&path).unwrap();
         assert_eq!((read.width(), read.height()), (31, 17));
+    }
+
+    #[test]
+    fn transparency_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("ramp.png");
+        let opacity = vec![0.0, 0.5, 1.0, 1.0];
+        Picture { opacity, ..ramp(2, 2) }.write_png(&path).unwrap();
+        let read = image::open(&path).unwrap().to_rgba8();
+        assert_eq!(read.pixels().map(|p| p.0[3]).collect::<Vec<_>>(), [0, 128, 255, 255]);
     }
 
     #[test]

@@ -1,20 +1,22 @@
 //! From a frame to a picture.
 
 use crate::camera::Camera;
-use crate::curves::Curves;
+use crate::curves::{Curves, Detail};
 use crate::fibre::Fur;
 use crate::light::ambient::{Ambient, Blockers, sky_radiance};
 use crate::light::arriving;
+use crate::light::rays::Rays;
 use crate::light::shadow::{Scratch, ShadowMap, disc};
 use crate::raster::tile::Projection;
 use crate::shade::Stage;
 use crate::surfaces::Surfaces;
-use crate::{Picture, Quality, RenderError, Settings, View};
+use crate::{Light, Picture, Quality, RenderError, Settings, View};
 use drench_io::Frame;
-use glam::Vec3;
+use glam::{Vec3, Vec4};
 use rayon::prelude::*;
 use std::f32::consts::PI;
 use std::sync::atomic::AtomicU64;
+use std::time::Instant;
 
 /// Most pixels of one picture: 8192 x 8192.
 const PIXEL_LIMIT: u64 = 1 << 26;
@@ -34,7 +36,23 @@ pub struct Renderer {
     ambient: Ambient,
     projection: Projection,
     cache: Vec<AtomicU64>,
-    linear: Vec<Vec3>,
+    /// Radiance and opacity.
+    linear: Vec<Vec4>,
+    stages: Vec<(&'static str, f64)>,
+}
+
+/// Times stages.
+struct Watch {
+    since: Instant,
+    stages: Vec<(&'static str, f64)>,
+}
+
+impl Watch {
+    fn lap(&mut self, stage: &'static str) {
+        let now = Instant::now();
+        self.stages.push((stage, (now - self.since).as_secs_f64()));
+        self.since = now;
+    }
 }
 
 /// What a quality means at a resolution.
@@ -42,8 +60,8 @@ pub struct Renderer {
 struct Effort {
     /// Pixels of the internal picture per pixel, along a side.
     supersampling: u32,
-    /// Error of curves [px].
-    tolerance: f32,
+    /// How closely curves are drawn.
+    detail: Detail,
     /// Texels of a shadow map's side.
     map: usize,
     /// Taps of a solid's soft shadow.
@@ -62,7 +80,7 @@ impl Effort {
         match settings.quality {
             Quality::Preview => Self {
                 supersampling: 1,
-                tolerance: 0.3,
+                detail: Detail { tolerance: 0.3, thinnest: 0.14 },
                 map: (side * 4 / 5).clamp(192, 1024),
                 taps: 12,
                 cells: (side / 12).clamp(28, 64),
@@ -71,15 +89,24 @@ impl Effort {
             },
             Quality::Beauty => Self {
                 supersampling: 2,
-                tolerance: 0.1,
-                map: (side * 3 / 2).clamp(512, 2048),
+                detail: Detail { tolerance: 0.15, thinnest: 0.06 },
+                map: (side * 3 / 2).clamp(256, 2048),
                 taps: 48,
-                cells: 112,
-                directions: 96,
+                cells: (side / 10).clamp(40, 96),
+                directions: (side / 16).clamp(24, 64),
                 lens: 64,
             },
         }
         .with_samples(settings.samples)
+    }
+
+    /// Texels of a light's map: a soft light needs no fine one.
+    fn texels(&self, light: &Light) -> usize {
+        let share = match light {
+            Light::Sun { angle, .. } => 0.07 / angle.max(0.07),
+            Light::Lamp { .. } => 1.0,
+        };
+        (self.map as f32 * share.max(0.4)) as usize
     }
 
     fn with_samples(self, samples: Option<u32>) -> Self {
@@ -116,6 +143,7 @@ impl Renderer {
             projection: Projection::default(),
             cache: Vec::new(),
             linear: Vec::new(),
+            stages: Vec::new(),
         })
     }
 
@@ -130,16 +158,31 @@ impl Renderer {
         let (width, height) = (self.settings.width * scale, self.settings.height * scale);
         let camera = Camera::new(view, width, height)?;
 
+        let mut watch = Watch { since: Instant::now(), stages: Vec::with_capacity(5) };
         self.choose_looks(frame);
         let looks: Vec<_> = self.furs.iter().map(Fur::look).collect();
-        self.curves.gather(frame, &self.settings, &looks, &camera, self.effort.tolerance)?;
+        self.curves.gather(frame, &self.settings, &looks, &camera, self.effort.detail)?;
         self.surfaces.gather(frame, &self.settings)?;
+        watch.lap("curves");
         let (low, high) = bounds(&self.curves, &self.surfaces);
         let (centre, radius) = (0.5 * (low + high), 0.5 * low.distance(high).max(1e-3));
         self.draw_shadows(centre, radius);
+        watch.lap("shadows");
         self.spread_sky(low, high);
-        self.draw(camera, centre, radius, width as usize, height as usize);
-        Ok(self.develop(width as usize))
+        watch.lap("sky");
+        let rays = (self.settings.quality == Quality::Beauty).then(|| Rays::build(&self.curves, &self.surfaces));
+        watch.lap("rays");
+        self.draw(camera, rays.as_ref(), centre, radius, width as usize, height as usize);
+        watch.lap("tiles");
+        let picture = self.develop(width as usize);
+        watch.lap("develop");
+        self.stages = watch.stages;
+        Ok(picture)
+    }
+
+    /// How long each stage of the last picture took [s].
+    pub fn stages(&self) -> &[(&'static str, f64)] {
+        &self.stages
     }
 
     fn choose_looks(&mut self, frame: &Frame) {
@@ -165,12 +208,24 @@ impl Renderer {
 
     fn draw_shadows(&mut self, centre: Vec3, radius: f32) {
         let transparency = self.transparency();
-        self.maps.clear();
+        let mut old = std::mem::take(&mut self.maps).into_iter();
         for &light in &self.settings.lights {
-            let mut map = ShadowMap::new(light, centre, radius, self.effort.map);
+            let mut map = ShadowMap::new(light, centre, radius, self.effort.texels(&light), old.next());
             map.draw(&self.curves, &self.surfaces, transparency, &mut self.scratch);
             self.maps.push(map);
         }
+    }
+
+    /// Irradiance of the ground below a point, if nothing were there.
+    fn ground_irradiance(&self, above: Vec3) -> Vec3 {
+        let Some(ground) = &self.settings.ground else { return Vec3::ZERO };
+        let sky = |from| sky_radiance(&self.settings.sky, from);
+        let mut sum = 0.5 * PI * (sky(Vec3::Y) + sky(Vec3::X));
+        for light in &self.settings.lights {
+            let (towards, irradiance) = arriving(light, above.with_y(ground.height));
+            sum += irradiance * towards.y.max(0.0);
+        }
+        sum
     }
 
     fn spread_sky(&mut self, mut low: Vec3, mut high: Vec3) {
@@ -178,21 +233,13 @@ impl Renderer {
         let margin = 0.25 * (high - low).max_element();
         low -= Vec3::new(margin, 0.05 * margin, margin);
         high += Vec3::new(margin, 0.05 * margin, margin);
-        let mut ground_irradiance = Vec3::ZERO;
         if let Some(ground) = &self.settings.ground {
-            if low.y > ground.height && low.y - ground.height < 2.0 * margin {
+            // The grid ends at the ground if it comes near it.
+            if high.y > ground.height && low.y - ground.height < 2.0 * margin {
                 low.y = ground.height;
-            } else if low.y < ground.height && high.y > ground.height {
-                low.y = ground.height;
-            }
-            let below = (0.5 * (low + high)).with_y(ground.height);
-            ground_irradiance =
-                0.5 * PI * (sky_radiance(&self.settings.sky, Vec3::Y) + sky_radiance(&self.settings.sky, Vec3::X));
-            for light in &self.settings.lights {
-                let (towards, irradiance) = arriving(light, below);
-                ground_irradiance += irradiance * towards.y.max(0.0);
             }
         }
+        let ground_irradiance = self.ground_irradiance(0.5 * (low + high));
         let blockers = Blockers {
             curves: &self.curves,
             furs: &self.furs,
@@ -204,13 +251,14 @@ impl Renderer {
         self.ambient.build(&blockers, low, high, self.effort.cells, self.effort.directions);
     }
 
-    fn draw(&mut self, camera: Camera, centre: Vec3, radius: f32, width: usize, height: usize) {
+    fn draw(&mut self, camera: Camera, rays: Option<&Rays>, centre: Vec3, radius: f32, width: usize, height: usize) {
         let points = self.curves.positions.len();
         self.cache.par_iter_mut().for_each(|packed| *packed.get_mut() = 0);
         self.cache.resize_with(points, AtomicU64::default);
         self.linear.clear();
-        self.linear.resize(width * height, Vec3::ZERO);
+        self.linear.resize(width * height, Vec4::ZERO);
         let absorbed = 1.0 - self.transparency();
+        let floor = self.settings.ground.map(|ground| ground.colour * self.ground_irradiance(centre) / PI);
         let views = if camera.lens_radius > 0.0 { self.effort.lens } else { 1 };
         for k in 0..views {
             let lens = if views > 1 { disc(k, views) * camera.lens_radius } else { glam::Vec2::ZERO };
@@ -222,9 +270,11 @@ impl Renderer {
                 surfaces: &self.surfaces,
                 maps: &self.maps,
                 ambient: &self.ambient,
+                rays,
                 centre,
                 radius,
                 absorbed,
+                floor,
                 taps: self.effort.taps,
                 cache: &self.cache,
             };
@@ -238,12 +288,19 @@ impl Renderer {
         let (scale, gain) = (self.effort.supersampling as usize, self.settings.exposure.clamp(-30.0, 30.0).exp2());
         let pixel = |i: usize| {
             let (x, y) = (i % self.settings.width as usize * scale, i / self.settings.width as usize * scale);
-            let rows = (0..scale).map(|row| self.linear[(y + row) * width + x..][..scale].iter().sum::<Vec3>());
-            (rows.sum::<Vec3>() * (gain / (scale * scale) as f32)).to_array()
+            let rows = (0..scale).map(|row| self.linear[(y + row) * width + x..][..scale].iter().sum::<Vec4>());
+            rows.sum::<Vec4>() / (scale * scale) as f32
         };
-        let pixels = (0..self.settings.width as usize * self.settings.height as usize).map(pixel).collect();
-        let skipped = self.curves.skipped + self.surfaces.skipped;
-        Picture { width: self.settings.width, height: self.settings.height, pixels, skipped }
+        let pixels: Vec<Vec4> = (0..self.settings.width as usize * self.settings.height as usize).map(pixel).collect();
+        let opacity =
+            if self.settings.sky.visible { Vec::new() } else { pixels.iter().map(|p| p.w.min(1.0)).collect() };
+        Picture {
+            width: self.settings.width,
+            height: self.settings.height,
+            pixels: pixels.iter().map(|p| (p.truncate() * gain).to_array()).collect(),
+            opacity,
+            skipped: self.curves.skipped + self.surfaces.skipped,
+        }
     }
 }
 

@@ -127,9 +127,9 @@ impl Light {
             angle: angle.to_radians(),
         };
         vec![
-            sun(Vec3::new(0.62, -0.85, -0.6), Vec3::new(1.0, 0.95, 0.88), 2.4, 5.0),
-            sun(Vec3::new(-0.9, -0.35, -0.35), Vec3::new(0.85, 0.92, 1.0), 0.35, 20.0),
-            sun(Vec3::new(-0.35, -0.6, 0.9), Vec3::new(0.95, 0.97, 1.0), 1.8, 6.0),
+            sun(Vec3::new(0.62, -0.85, -0.6), Vec3::new(1.0, 0.95, 0.88), 1.8, 5.0),
+            sun(Vec3::new(-0.9, -0.35, -0.35), Vec3::new(0.85, 0.92, 1.0), 0.15, 20.0),
+            sun(Vec3::new(-0.35, -0.6, 0.9), Vec3::new(0.95, 0.97, 1.0), 0.9, 6.0),
         ]
     }
 }
@@ -149,7 +149,7 @@ pub struct Sky {
 
 impl Default for Sky {
     fn default() -> Self {
-        Self { zenith: Vec3::new(0.42, 0.5, 0.62), horizon: Vec3::new(0.72, 0.74, 0.77), strength: 0.6, visible: true }
+        Self { zenith: Vec3::new(0.42, 0.5, 0.62), horizon: Vec3::new(0.72, 0.74, 0.77), strength: 0.35, visible: true }
     }
 }
 

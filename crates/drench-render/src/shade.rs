@@ -2,14 +2,21 @@
 
 use crate::camera::Camera;
 use crate::curves::Curves;
-use crate::fibre::Fur;
+use crate::fibre::{Crossed, Fur};
 use crate::light::ambient::{Ambient, sky_radiance};
 use crate::light::arriving;
+use crate::light::rays::{Rays, Way};
 use crate::light::shadow::{Shade, ShadowMap};
 use crate::surfaces::Surfaces;
-use crate::{Ground, Settings, material};
-use glam::Vec3;
+use crate::{Ground, Light, Settings, material};
+use drench_math::random::mix;
+use glam::{Vec3, Vec4};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Shadow rays of a strand's point per light.
+const STRAND_RAYS: u64 = 3;
+/// Shadow rays of a solid's point per light.
+const SOLID_RAYS: u64 = 6;
 
 /// Everything that decides a colour.
 pub(crate) struct Stage<'a> {
@@ -20,11 +27,15 @@ pub(crate) struct Stage<'a> {
     pub surfaces: &'a Surfaces,
     pub maps: &'a [ShadowMap],
     pub ambient: &'a Ambient,
+    /// Traces shadows; otherwise they come from the maps.
+    pub rays: Option<&'a Rays>,
     /// Centre and radius of what is on stage [m].
     pub centre: Vec3,
     pub radius: f32,
     /// Share of light that an average strand does not let on.
     pub absorbed: f32,
+    /// Radiance of the ground in the open.
+    pub floor: Option<Vec3>,
     /// Taps of a solid's soft shadow.
     pub taps: usize,
     /// Colours of curve points that were already computed, packed.
@@ -32,12 +43,16 @@ pub(crate) struct Stage<'a> {
 }
 
 impl Stage<'_> {
-    /// Radiance of the background in a direction.
-    pub fn background(&self, direction: Vec3) -> Vec3 {
+    /// Radiance of the background in a direction: the sky, into which a floor bends up as in a photographer's studio.
+    /// With its opacity.
+    pub fn background(&self, direction: Vec3) -> Vec4 {
         if !self.settings.sky.visible {
-            return Vec3::ZERO;
+            return Vec4::ZERO;
         }
-        sky_radiance(&self.settings.sky, direction.normalize_or_zero())
+        let direction = direction.normalize_or_zero();
+        let sky = sky_radiance(&self.settings.sky, direction);
+        let rise = (direction.y / 0.35).clamp(0.0, 1.0);
+        self.floor.map_or(sky, |floor| floor.lerp(sky, rise * rise * (3.0 - 2.0 * rise))).extend(1.0)
     }
 
     /// Radiance of a curve's point towards the camera, computed once per picture.
@@ -61,14 +76,48 @@ impl Stage<'_> {
         let fur = &self.furs[strand.look as usize];
         let point = fur.point(self.curves.tangent(i), eye, sky.opening(), self.curves.along(i), strand.random);
         let mut colour = point.albedo() * sky.radiance(eye, 0.4);
-        for map in self.maps {
+        for (number, map) in self.maps.iter().enumerate() {
             let (towards, irradiance) = arriving(&map.light, p);
+            if self.rays.is_some() {
+                for k in 0..STRAND_RAYS {
+                    let (towards, way) = self.shadow_ray(map, p, (i * 8 + number) as u64 * STRAND_RAYS + k, Some(i));
+                    if let Way::Strands(count) = way {
+                        let scattered = point.scattered(towards, Crossed::Exactly(count));
+                        colour += scattered * irradiance / STRAND_RAYS as f32;
+                    }
+                }
+                continue;
+            }
             let Shade { crossings, passed } = map.at_strand(p);
             if passed > 1e-3 {
-                colour += point.scattered(towards, crossings) * irradiance * passed;
+                colour += point.scattered(towards, Crossed::Mean(crossings)) * irradiance * passed;
             }
         }
         colour
+    }
+
+    /// A ray from `p` to a random place of a light: its direction and what lies on its way. `i` is the curve's point
+    /// that it starts from, if any; `index` makes it different from other rays.
+    fn shadow_ray(&self, map: &ShadowMap, p: Vec3, index: u64, i: Option<usize>) -> (Vec3, Way) {
+        let random = mix(index ^ 0x3c6e_f372_fe94_f82b);
+        let uniform = |shift: u32| (random >> shift & 0xff_ffff) as f32 / (1 << 24) as f32;
+        let (u, v) = (uniform(0), uniform(32));
+        let disc = glam::Vec2::from_angle(u * std::f32::consts::TAU) * v.sqrt();
+        let (middle, _) = arriving(&map.light, p);
+        let (right, up) = middle.any_orthonormal_pair();
+        let (towards, distance) = match map.light {
+            Light::Sun { angle, .. } => (middle + (right * disc.x + up * disc.y) * (0.5 * angle.min(1.5)).tan(), 1e6),
+            Light::Lamp { position, radius, .. } => {
+                let towards = position + (right * disc.x + up * disc.y) * radius - p;
+                (towards, (towards.length() - radius).max(0.0))
+            }
+        };
+        let direction = towards.normalize_or(middle);
+        let Some(rays) = self.rays else { return (direction, Way::Strands(0)) };
+        let own = i.map(|i| self.curves.strand[i]);
+        // Roots stand in the skin: start a little way out, or the skin would hide them from every light.
+        let start = p + direction * (0.002 * self.radius);
+        (direction, rays.way(self.curves, self.surfaces, (start, direction, distance), own))
     }
 
     /// Radiance of a strand that is wide enough to have a surface, seen at `side` of its width (-1 to 1) and a
@@ -108,7 +157,9 @@ impl Stage<'_> {
     }
 
     /// Radiance of a solid's surface.
-    pub fn solid(&self, triangle: usize, p: Vec3, normal: Vec3, turn: f32) -> Vec3 {
+    /// `seen` is the share of the pixel that is not hidden by strands: little deserves few taps.
+    pub fn solid(&self, triangle: usize, p: Vec3, normal: Vec3, turn: f32, seen: f32) -> Vec3 {
+        let taps = if seen < 0.25 { 4 } else { self.taps };
         let look = &self.surfaces.looks[self.surfaces.look[triangle] as usize];
         let eye = (self.camera.position - p).normalize_or_zero();
         let sky = self.ambient.at(p + normal * self.ambient.cell());
@@ -123,17 +174,26 @@ impl Stage<'_> {
         for map in self.maps {
             let (towards, irradiance) = arriving(&map.light, p);
             let lit = material::lit(look.colour, look.roughness, normal, eye, towards);
-            if lit != Vec3::ZERO {
-                out += lit * irradiance * map.at_solid(p, normal, self.absorbed, self.taps, turn);
+            if lit != Vec3::ZERO && self.rays.is_some() {
+                let rays = if seen < 0.25 { 1 } else { SOLID_RAYS };
+                let index = mix(p.x.to_bits() as u64 | u64::from(p.z.to_bits()) << 32);
+                let passed = |k: u64| match self.shadow_ray(map, p + normal * (0.002 * self.radius), index + k, None).1
+                {
+                    Way::Blocked => 0.0,
+                    Way::Strands(count) => (1.0 - self.absorbed).powi(count as i32),
+                };
+                out += lit * irradiance * (0..rays).map(passed).sum::<f32>() / rays as f32;
+            } else if lit != Vec3::ZERO {
+                out += lit * irradiance * map.at_solid(p, normal, self.absorbed, taps, turn);
             }
         }
         out
     }
 
-    /// Radiance of the ground; far away it fades into the background, as a studio's floor does.
-    pub fn ground(&self, ground: &Ground, p: Vec3, direction: Vec3) -> Vec3 {
+    /// Radiance and opacity of the ground; far away it fades into the background, as a studio's floor does.
+    pub fn ground(&self, ground: &Ground, p: Vec3, direction: Vec3) -> Vec4 {
         let away = (p - self.centre).with_y(0.0).length() / self.radius;
-        let fade = ((away - 2.5) / 12.0).clamp(0.0, 1.0);
+        let fade = ((away - 2.0) / 8.0).clamp(0.0, 1.0);
         let fade = fade * fade * (3.0 - 2.0 * fade);
         if fade >= 1.0 {
             return self.background(direction);
@@ -142,11 +202,13 @@ impl Stage<'_> {
         let normal = Vec3::Y * if eye.y < 0.0 { -1.0 } else { 1.0 };
         let sky = self.ambient.at(p + normal * (0.5 * self.ambient.cell()));
         let mirror = Vec3::new(-eye.x, eye.y, -eye.z);
+        // Light that comes in under things bounces on there: no crevice is quite black.
+        let open = self.ambient.open().irradiance(normal);
         let mut out = material::ambient(
             ground.colour,
             ground.roughness,
             normal.dot(eye),
-            sky.irradiance(normal),
+            sky.irradiance(normal).lerp(open, 0.12),
             sky.radiance(mirror, 0.9),
         );
         for map in self.maps {
@@ -156,7 +218,7 @@ impl Stage<'_> {
                 out += lit * irradiance * map.at_ground(p);
             }
         }
-        out.lerp(self.background(direction), fade)
+        out.extend(1.0).lerp(self.background(direction), fade)
     }
 }
 

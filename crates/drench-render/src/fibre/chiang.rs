@@ -5,7 +5,8 @@
 //! theta_d = (theta_i - theta_o) / 2 and the tilt is shared evenly by both directions, which makes the model
 //! reciprocal; in the original both belong to the outgoing direction alone.
 
-use super::lobes::{attenuation, azimuthal, azimuthal_scale, exit_angle, longitudinal, longitudinal_variance};
+use super::Crossed;
+use super::lobes::{Longitudinal, attenuation, azimuthal, azimuthal_scale, exit_angle, longitudinal_variance};
 use glam::{Vec3, Vec4};
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
@@ -29,15 +30,19 @@ pub(crate) struct Chiang {
     inner: Vec<Vec4>,
     /// (forward share, backward share, share of the rest lobe, 0) over (theta_d, sigma).
     shares: Vec<Vec4>,
+    /// Lobes R, TT, TRT with the (sine, cosine) of their tilt.
+    lobes: [(Longitudinal, (f32, f32)); 3],
+    /// Lobe of what neighbours scatter back.
+    back: Longitudinal,
+    /// Variance of the lobe R.
     variance: f32,
-    tilt: f32,
 }
 
 /// What all lights at one point of a strand share.
 pub(crate) struct Fibre {
     tangent: Vec3,
-    towards_eye: Vec3,
-    theta_o: f32,
+    /// (Sine, cosine) of the inclination to the eye.
+    sin_cos_o: (f32, f32),
     across_o: Vec3,
     sigma: [(usize, f32); 3],
 }
@@ -93,7 +98,12 @@ impl Chiang {
                 (share.x, share.y) = (half_circle(PI), half_circle(0.0));
             }
         }
-        Self { reflected, inner, shares, variance: longitudinal_variance(roughness), tilt }
+        let variance = longitudinal_variance(roughness);
+        // Lobes are tilted by -2, 1, 4 times the scales' angle [Marschner2003, 5.2], half on either side.
+        let lobe = |factor: f32, turn: f32| (Longitudinal::new(factor * variance), (turn * tilt).sin_cos());
+        let lobes = [lobe(1.0, -1.0), lobe(0.25, 0.5), lobe(4.0, 2.0)];
+        let back = Longitudinal::new((6.0 * variance).clamp(0.1, 1.0));
+        Self { reflected, inner, shares, lobes, back, variance }
     }
 
     pub fn fibre(&self, tangent: Vec3, towards_eye: Vec3, sigma: Vec3) -> Fibre {
@@ -101,12 +111,12 @@ impl Chiang {
         let place = |sigma: f32| {
             let x = (sigma.clamp(0.0, SIGMA_MOST) / SIGMA_MOST).cbrt() * (SIGMA - 1) as f32;
             let k = (x as usize).min(SIGMA - 2);
-            (k, x - k as f32)
+            // What passes falls with sigma itself, not with its root.
+            (k, ((sigma - sigma_of(k)) / (sigma_of(k + 1) - sigma_of(k))).clamp(0.0, 1.0))
         };
         Fibre {
             tangent,
-            towards_eye,
-            theta_o: sin_o.asin(),
+            sin_cos_o: (sin_o, cosine(sin_o)),
             across_o: towards_eye - tangent * sin_o,
             sigma: sigma.to_array().map(place),
         }
@@ -119,38 +129,35 @@ impl Chiang {
         self.single_at(fibre, &g)
     }
 
-    /// Radiance towards the eye for unit irradiance from `towards_light` before `crossings` strands on the way weaken
-    /// it: light that reached the strand directly, light that the others scattered forward to it, and what the
+    /// Radiance towards the eye for unit irradiance from `towards_light` before the strands on the way weaken it: light that reached the strand directly, light that the others scattered forward to it, and what the
     /// neighbours scatter back [Zinke2008, eq. 5 and 12].
-    pub fn scattered(&self, fibre: &Fibre, towards_light: Vec3, crossings: f32) -> Vec3 {
+    pub fn scattered(&self, fibre: &Fibre, towards_light: Vec3, crossed: Crossed) -> Vec3 {
         let g = self.geometry(fibre, towards_light);
         let shares = self.shares_at(fibre, g.theta_row);
         let (forward, backward) = (channel(shares, 0), channel(shares, 1));
-        // Crossings are Poisson distributed: none with probability exp(-n), and a^k has the mean exp(-n (1 - a)).
-        let direct = (-crossings).exp();
-        let passed = exp(-crossings * (Vec3::ONE - forward)) - direct;
+        let direct = crossed.none();
+        let passed = crossed.passed(forward) - direct;
         let back = self.back(&g, forward, backward);
         let mut out = Vec3::ZERO;
         if direct > 1e-4 {
             out += direct * (self.single_at(fibre, &g) + DENSITY * back);
         }
         if passed.max_element() > 1e-4 {
-            let spread = (4.0 * self.variance + crossings * self.variance).min(1.0);
-            let smeared = self.smeared(fibre, &g) * longitudinal(g.sin_cos_i, g.sin_cos_o, spread);
+            let spread = (4.0 * self.variance + crossed.mean() * self.variance).min(1.0);
+            let smeared = channel(self.inner_at(fibre, &g), 2) * Longitudinal::new(spread).at(g.sin_cos_i, g.sin_cos_o);
             out += passed * DENSITY * (smeared + PI * DENSITY * back);
         }
         out
     }
 
-    /// Share of uniform light from all sides that a strand among others sends to the eye.
+    /// Share of uniform light that a thick layer of such strands throws back: the two-stream solution for layers that
+    /// each let `f` through and turn `b` back [KubelkaMunk1931].
     pub fn albedo(&self, fibre: &Fibre) -> Vec3 {
-        let row = theta_row(fibre.theta_o.cos());
-        let shares = self.shares_at(fibre, row);
-        let (forward, backward) = (channel(shares, 0), channel(shares, 1));
-        let one = forward + backward;
-        // Light that leaves one strand meets the next with probability DENSITY.
-        one / (Vec3::ONE + one * (Vec3::ONE - one).max(Vec3::ZERO)) * (1.0 - DENSITY)
-            + DENSITY * (one * (backward + 0.5 * forward) / (Vec3::ONE - 0.5 * forward)).min(Vec3::ONE)
+        let shares = self.shares_at(fibre, theta_row(fibre.sin_cos_o.1));
+        let (f, b) = (channel(shares, 0), channel(shares, 1));
+        let lost = (Vec3::ONE - f).max(b);
+        let root = (lost * lost - b * b).max(Vec3::ZERO).map(f32::sqrt);
+        (lost - root) / b.max(Vec3::splat(1e-4))
     }
 
     /// Share of crossing light that goes on forward, averaged over the inclination.
@@ -168,38 +175,29 @@ impl Chiang {
         let thrice = backward * once * backward / ((Vec3::ONE - f2) * (Vec3::ONE - f2));
         let share = (once + thrice).min(Vec3::ONE);
         // The lobe is wide along the strand; around it the lit side of the neighbourhood is seen from the light's side.
-        let spread = (6.0 * self.variance).clamp(0.1, 1.0);
-        share * longitudinal(g.sin_cos_i, g.sin_cos_o, spread) * (1.0 + g.cos_phi) / TAU
+        share * self.back.at(g.sin_cos_i, g.sin_cos_o) * (1.0 + g.cos_phi) / TAU
     }
 
     fn geometry(&self, fibre: &Fibre, towards_light: Vec3) -> Geometry {
         let sin_i = fibre.tangent.dot(towards_light).clamp(-1.0, 1.0);
-        let theta_i = sin_i.asin();
+        let sin_cos_i = (sin_i, cosine(sin_i));
+        let sin_cos_o = fibre.sin_cos_o;
         let across_i = towards_light - fibre.tangent * sin_i;
         let lengths = (across_i.length_squared() * fibre.across_o.length_squared()).sqrt();
         // Seen along the strand, phi has no meaning: take the middle.
         let cos_phi = if lengths > 1e-9 { (across_i.dot(fibre.across_o) / lengths).clamp(-1.0, 1.0) } else { 0.0 };
-        let phi = cos_phi.acos() / PI * (PHI - 1) as f32;
+        let phi = arc_cosine(cos_phi) / PI * (PHI - 1) as f32;
         let j = (phi as usize).min(PHI - 2);
-        Geometry {
-            theta_i,
-            theta_o: fibre.theta_o,
-            sin_cos_i: (sin_i, theta_i.cos()),
-            sin_cos_o: (fibre.tangent.dot(fibre.towards_eye).clamp(-1.0, 1.0), fibre.theta_o.cos()),
-            theta_row: theta_row((0.5 * (theta_i - fibre.theta_o)).cos()),
-            phi: (j, phi - j as f32),
-            cos_phi,
-        }
+        // cos((theta_i - theta_o) / 2) by the half-angle formula.
+        let cos_difference = sin_cos_i.1 * sin_cos_o.1 + sin_cos_i.0 * sin_cos_o.0;
+        let theta_row = theta_row((0.5 + 0.5 * cos_difference).max(0.0).sqrt());
+        Geometry { sin_cos_i, sin_cos_o, theta_row, phi: (j, phi - j as f32), cos_phi }
     }
 
     fn single_at(&self, fibre: &Fibre, g: &Geometry) -> Vec3 {
-        // Lobes are tilted by -2, 1, 4 times the scales' angle [Marschner2003, 5.2], half on either side.
-        let lobe = |tilt: f32, factor: f32| {
-            let (i, o) = ((g.theta_i + tilt).sin_cos(), (g.theta_o + tilt).sin_cos());
-            longitudinal((i.0, i.1.max(0.0)), (o.0, o.1.max(0.0)), factor * self.variance)
-        };
-        let m = [lobe(-self.tilt, 1.0), lobe(0.5 * self.tilt, 0.25), lobe(2.0 * self.tilt, 4.0)];
-        let rest = longitudinal(g.sin_cos_i, g.sin_cos_o, 4.0 * self.variance) / TAU;
+        let turn = |(s, c): (f32, f32), (st, ct): (f32, f32)| (s * ct + c * st, (c * ct - s * st).max(0.0));
+        let m = self.lobes.map(|(lobe, tilt)| lobe.at(turn(g.sin_cos_i, tilt), turn(g.sin_cos_o, tilt)));
+        let rest = self.lobes[2].0.at(g.sin_cos_i, g.sin_cos_o) / TAU;
         let shares = self.shares_at(fibre, g.theta_row);
         let inner = self.inner_at(fibre, g);
         let (d, f) = g.theta_row;
@@ -207,10 +205,6 @@ impl Chiang {
         let r = |d: usize| self.reflected[d * PHI + j] * (1.0 - t) + self.reflected[d * PHI + j + 1] * t;
         let reflected = r(d) * (1.0 - f) + r(d + 1) * f;
         Vec3::splat(m[0] * reflected) + m[1] * channel(inner, 0) + m[2] * channel(inner, 1) + rest * channel(shares, 2)
-    }
-
-    fn smeared(&self, fibre: &Fibre, g: &Geometry) -> Vec3 {
-        channel(self.inner_at(fibre, g), 2)
     }
 
     fn inner_at(&self, fibre: &Fibre, g: &Geometry) -> [Vec4; 3] {
@@ -235,13 +229,22 @@ impl Chiang {
 }
 
 struct Geometry {
-    theta_i: f32,
-    theta_o: f32,
     sin_cos_i: (f32, f32),
     sin_cos_o: (f32, f32),
     theta_row: (usize, f32),
     phi: (usize, f32),
     cos_phi: f32,
+}
+
+fn cosine(sine: f32) -> f32 {
+    (1.0 - sine * sine).max(0.0).sqrt()
+}
+
+/// acos to 7e-5 [AbramowitzStegun, 4.4.45]: finer than the table that it leads into.
+fn arc_cosine(x: f32) -> f32 {
+    let y = x.abs();
+    let positive = (1.0 - y).max(0.0).sqrt() * (1.570_728_8 + y * (-0.212_114_4 + y * (0.074_261 - y * 0.018_729_3)));
+    if x < 0.0 { PI - positive } else { positive }
 }
 
 fn cos_theta_of(d: usize) -> f32 {
@@ -349,6 +352,16 @@ mod tests {
     }
 
     #[test]
+    fn thick_layers_have_the_colour_that_was_asked_for() {
+        let model = tables(0.3, 0.0);
+        for colour in [0.1_f32, 0.3, 0.6, 0.9] {
+            let fibre = model.fibre(Vec3::X, Vec3::Y, absorption_of_colour(Vec3::splat(colour), 0.3));
+            let got = model.albedo(&fibre).x;
+            assert!((got - colour).abs() < 0.13, "{got} for {colour}");
+        }
+    }
+
+    #[test]
     fn forward_and_backward_shares_add_up() {
         let model = tables(0.3, 0.0);
         let fibre = model.fibre(Vec3::X, Vec3::Y, Vec3::new(0.0, 0.5, 5.0));
@@ -365,7 +378,8 @@ mod tests {
             let fibre = model.fibre(Vec3::X, eye, Vec3::splat(0.001));
             let n = 20_000;
             let stream = Stream::new(4, "furnace");
-            let sum: Vec3 = (0..n).map(|i| model.scattered(&fibre, stream.direction(i).as_vec3(), crossings)).sum();
+            let sum: Vec3 =
+                (0..n).map(|i| model.scattered(&fibre, stream.direction(i).as_vec3(), Crossed::Mean(crossings))).sum();
             let out = sum * (2.0 * TAU) / n as f32;
             // A strand in the open also shows what its neighbours throw back, hence a little more than one.
             assert!(out.max_element() < 2.0 && out.min_element() > 0.1, "{out}");

@@ -24,32 +24,44 @@ pub(crate) fn azimuthal_scale(roughness: f32) -> f32 {
     (PI / 8.0).sqrt() * (0.265 * b + 1.194 * b * b + 5.372 * b.powi(22))
 }
 
-/// Longitudinal lobe of variance `v` between two inclinations, given as (sine, cosine). Its integral over the
-/// inclination with weight cos(theta) is one [dEon2011, eq. 7].
-#[inline]
-pub(crate) fn longitudinal(i: (f32, f32), o: (f32, f32), v: f32) -> f32 {
-    let a = i.1 * o.1 / v;
-    let b = i.0 * o.0 / v;
-    if v <= 0.1 {
-        // Written with logarithms: the factors overflow by themselves.
-        (log_bessel_0(a) - b - 1.0 / v + std::f32::consts::LN_2 + (1.0 / (2.0 * v)).ln()).exp()
-    } else {
-        (-b).exp() * log_bessel_0(a).exp() / ((1.0 / v).sinh() * 2.0 * v)
+/// A longitudinal lobe of some variance. Its integral over the inclination with weight cos(theta) is one
+/// [dEon2011, eq. 7].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Longitudinal {
+    /// 1 / variance.
+    sharpness: f32,
+    /// Factor that normalises it.
+    norm: f32,
+}
+
+impl Longitudinal {
+    pub fn new(variance: f32) -> Self {
+        let sharpness = 1.0 / variance.max(1e-4);
+        Self { sharpness, norm: sharpness / (1.0 - (-2.0 * sharpness).exp()) }
+    }
+
+    /// Between two inclinations, given as (sine, cosine).
+    #[inline]
+    pub fn at(&self, i: (f32, f32), o: (f32, f32)) -> f32 {
+        // I0(a) exp(-b) / (2 v sinh(1 / v)), arranged so that no factor overflows by itself.
+        let a = i.1 * o.1 * self.sharpness;
+        let b = i.0 * o.0 * self.sharpness;
+        scaled_bessel_0(a.max(0.0)) * (a - b - self.sharpness).exp() * self.norm
     }
 }
 
-/// ln I0(x) for x >= 0 to about 1e-4 [AbramowitzStegun, 9.8.1 and 9.8.2].
+/// I0(x) exp(-x) for x >= 0 to about 1e-6 [AbramowitzStegun, 9.8.1 and 9.8.2].
 #[inline]
-fn log_bessel_0(x: f32) -> f32 {
+fn scaled_bessel_0(x: f32) -> f32 {
     if x < 3.75 {
         let t = (x / 3.75) * (x / 3.75);
         let series = 1.2067492 + t * (0.2659732 + t * (0.0360768 + t * 0.0045813));
-        (1.0 + t * (3.5156229 + t * (3.0899424 + t * series))).ln()
+        (1.0 + t * (3.5156229 + t * (3.0899424 + t * series))) * (-x).exp()
     } else {
         let t = 3.75 / x;
         let tail = -0.02057706 + t * (0.02635537 + t * (-0.01647633 + t * 0.00392377));
         let series = 0.00225319 + t * (-0.00157565 + t * (0.00916281 + t * tail));
-        x + ((0.39894228 + t * (0.01328592 + t * series)) / x.sqrt()).ln()
+        (0.398_942_3 + t * (0.01328592 + t * series)) / x.sqrt()
     }
 }
 
@@ -107,14 +119,14 @@ mod tests {
     fn longitudinal_lobe_is_normalised() {
         for roughness in [0.1_f32, 0.25, 0.5, 0.9] {
             for theta_o in [0.0_f32, 0.4, -1.0] {
-                let v = longitudinal_variance(roughness);
+                let lobe = Longitudinal::new(longitudinal_variance(roughness));
                 let n = 20_000;
                 let sum: f64 = (0..n)
                     .map(|k| {
                         let theta =
                             (f64::from(k) + 0.5) / f64::from(n) * std::f64::consts::PI - 0.5 * std::f64::consts::PI;
                         let i = (theta.sin() as f32, theta.cos() as f32);
-                        f64::from(longitudinal(i, theta_o.sin_cos(), v)) * theta.cos()
+                        f64::from(lobe.at(i, theta_o.sin_cos())) * theta.cos()
                     })
                     .sum::<f64>()
                     * std::f64::consts::PI

@@ -8,6 +8,40 @@ use crate::{FibreModel, HairLook};
 use chiang::{Chiang, Fibre, absorption_of_colour, absorption_of_melanin, colour_of_absorption};
 use glam::Vec3;
 
+/// How many strands light has crossed on its way to a point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Crossed {
+    /// So many on average.
+    Mean(f32),
+    /// So many.
+    Exactly(u32),
+}
+
+impl Crossed {
+    /// Probability of none: crossings are Poisson distributed around their mean.
+    pub fn none(self) -> f32 {
+        match self {
+            Self::Mean(n) => (-n).exp(),
+            Self::Exactly(n) => f32::from(n == 0),
+        }
+    }
+
+    /// What is left of light of which each strand passes a share: the mean of `share^k`.
+    pub fn passed(self, share: Vec3) -> Vec3 {
+        match self {
+            Self::Mean(n) => chiang::exp(-n * (Vec3::ONE - share)),
+            Self::Exactly(n) => share.map(|share| share.powi(n as i32)),
+        }
+    }
+
+    pub fn mean(self) -> f32 {
+        match self {
+            Self::Mean(n) => n,
+            Self::Exactly(n) => n as f32,
+        }
+    }
+}
+
 /// A groom's look, ready to shade.
 pub(crate) struct Fur {
     look: HairLook,
@@ -95,13 +129,13 @@ impl Fur {
 }
 
 impl Point<'_> {
-    /// Radiance towards the eye per irradiance from a direction, weakened by so many strands on the way.
+    /// Radiance towards the eye per irradiance from a direction, weakened by strands on the way.
     #[inline]
-    pub fn scattered(&self, towards_light: Vec3, crossings: f32) -> Vec3 {
+    pub fn scattered(&self, towards_light: Vec3, crossed: Crossed) -> Vec3 {
         match self {
-            Point::Chiang { model, fibre, .. } => model.scattered(fibre, towards_light, crossings),
+            Point::Chiang { model, fibre, .. } => model.scattered(fibre, towards_light, crossed),
             Point::KajiyaKay { colour, shininess, tangent, normal, towards_eye, forward } => {
-                let passed = chiang::exp(-crossings * (Vec3::ONE - *forward));
+                let passed = crossed.passed(*forward);
                 passed * kajiya::scattered(*colour, *shininess, *tangent, *normal, *towards_eye, towards_light)
             }
         }

@@ -144,6 +144,12 @@ impl Ambient {
         sum
     }
 
+    /// The light where nothing is near.
+    pub fn open(&self) -> Moments {
+        self.open
+    }
+
+    /// Side of a cell [m].
     pub fn cell(&self) -> f32 {
         self.cell
     }

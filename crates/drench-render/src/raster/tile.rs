@@ -7,14 +7,14 @@ use super::triangle::{Projected, cut_near};
 use crate::camera::{Camera, NEAR};
 use crate::picture::interleaved_noise;
 use crate::shade::Stage;
-use glam::{Vec2, Vec3};
+use glam::{Vec2, Vec3, Vec4};
 use rayon::prelude::*;
 use std::f32::consts::TAU;
 
 /// Pixels of a tile's side.
 pub(crate) const TILE: usize = 32;
 /// Samples of a pixel's side for the edges of solids.
-const SIDE: usize = 2;
+const SIDE: usize = 3;
 const SAMPLES: usize = TILE * SIDE;
 /// What is left to see of a pixel when strands stop being drawn.
 const OPAQUE: f32 = 0.004;
@@ -76,9 +76,9 @@ impl Projection {
     }
 
     /// Adds this view of the scene, `weight` times, to the picture.
-    pub fn draw(&self, stage: &Stage, width: usize, weight: f32, picture: &mut [Vec3]) {
+    pub fn draw(&self, stage: &Stage, width: usize, weight: f32, picture: &mut [Vec4]) {
         let height = picture.len() / width;
-        let tiles: Vec<Vec<Vec3>> = (0..self.tiles())
+        let tiles: Vec<Vec<Vec4>> = (0..self.tiles())
             .into_par_iter()
             .map_init(Canvas::default, |canvas, tile| canvas.draw(self, stage, tile))
             .collect();
@@ -107,7 +107,7 @@ struct Canvas {
 }
 
 impl Canvas {
-    fn draw(&mut self, projection: &Projection, stage: &Stage, tile: usize) -> Vec<Vec3> {
+    fn draw(&mut self, projection: &Projection, stage: &Stage, tile: usize) -> Vec<Vec4> {
         let (x0, y0) = ((tile % projection.columns * TILE) as i32, (tile / projection.columns * TILE) as i32);
         self.draw_solids(projection, stage, tile, x0, y0);
         self.draw_strands(projection, stage, tile, x0, y0);
@@ -208,9 +208,10 @@ impl Canvas {
         }
     }
 
-    /// The colour of a pixel: strands over solids, ground or sky.
-    fn resolve(&self, stage: &Stage, pixel: usize, x0: i32, y0: i32) -> Vec3 {
+    /// The colour and opacity of a pixel: strands over solids, ground or sky.
+    fn resolve(&self, stage: &Stage, pixel: usize, x0: i32, y0: i32) -> Vec4 {
         let (strands, left) = self.strands[pixel];
+        let strands = strands.extend(1.0 - left);
         if left < OPAQUE {
             return strands;
         }
@@ -220,16 +221,16 @@ impl Canvas {
         let turn = interleaved_noise(x as u32, y as u32) * TAU;
         // One colour does for a pixel that shows one thing; edges get one for each sample.
         let behind = if owner.iter().all(|&o| o == owner[0]) {
-            self.colour(stage, owner[0], Vec2::new(x as f32 + 0.5, y as f32 + 0.5), turn)
+            self.colour(stage, owner[0], Vec2::new(x as f32 + 0.5, y as f32 + 0.5), turn, left)
         } else {
             let place = |i: usize| sample_place(i % SAMPLES, i / SAMPLES, x0, y0);
-            samples.map(|i| self.colour(stage, self.owner[i], place(i), turn)).iter().sum::<Vec3>()
+            samples.map(|i| self.colour(stage, self.owner[i], place(i), turn, left)).iter().sum::<Vec4>()
                 / (SIDE * SIDE) as f32
         };
         strands + behind * left
     }
 
-    fn colour(&self, stage: &Stage, owner: u32, place: Vec2, turn: f32) -> Vec3 {
+    fn colour(&self, stage: &Stage, owner: u32, place: Vec2, turn: f32, seen: f32) -> Vec4 {
         let (origin, direction) = stage.camera.ray(place);
         match (owner, &stage.settings.ground) {
             (NOTHING, _) => stage.background(direction),
@@ -238,8 +239,10 @@ impl Canvas {
                 stage.ground(ground, origin + direction * distance, direction)
             }
             (triangle, _) => match stage.surfaces.hit(triangle as usize, origin, direction) {
-                Some((distance, normal)) => stage.solid(triangle as usize, origin + direction * distance, normal, turn),
-                None => Vec3::ZERO,
+                Some((distance, normal)) => {
+                    stage.solid(triangle as usize, origin + direction * distance, normal, turn, seen).extend(1.0)
+                }
+                None => Vec4::W,
             },
         }
     }
@@ -255,7 +258,7 @@ fn across(camera: &Camera, line: Vec2) -> Vec3 {
 /// Samples of a pixel.
 fn samples_of(pixel: usize) -> [usize; SIDE * SIDE] {
     let first = pixel / TILE * SIDE * SAMPLES + pixel % TILE * SIDE;
-    [first, first + 1, first + SAMPLES, first + SAMPLES + 1]
+    std::array::from_fn(|k| first + k / SIDE * SAMPLES + k % SIDE)
 }
 
 /// Where in the picture a sample lies [px].

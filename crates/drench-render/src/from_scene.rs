@@ -1,0 +1,108 @@
+//! From a scene to the renderer's settings.
+
+use crate::{FibreModel, Ground, HairLook, Light, Quality, Settings, Sky, SolidLook, View};
+use drench_scene as scene;
+use glam::{DVec3, Vec3};
+
+impl Settings {
+    /// The settings of a scene's pictures: those of `look` if given, otherwise the scene's own.
+    pub fn from_scene(scene: &scene::Scene, look: Option<&scene::Look>) -> Self {
+        let render = look.map_or(&scene.render, |look| &look.render);
+        Self {
+            width: render.width,
+            height: render.height,
+            quality: match render.quality {
+                scene::Quality::Preview => Quality::Preview,
+                scene::Quality::Beauty => Quality::Beauty,
+            },
+            exposure: render.exposure as f32,
+            samples: render.samples,
+            shading: render.shading.map(fibre_model),
+            lights: scene.lights.iter().map(light).collect(),
+            sky: Sky {
+                zenith: colour(scene.sky.zenith),
+                horizon: colour(scene.sky.horizon),
+                strength: scene.sky.strength as f32,
+                visible: scene.sky.visible,
+            },
+            ground: scene.ground.as_ref().map(|ground| Ground {
+                height: ground.height as f32,
+                colour: colour(ground.colour),
+                roughness: ground.roughness as f32,
+            }),
+            hair: scene.grooms.iter().map(|groom| (groom.name.clone(), hair(&groom.shade))).collect(),
+            solids: (scene.solids.iter())
+                .map(|solid| {
+                    let look = SolidLook {
+                        visible: solid.visible,
+                        colour: colour(solid.colour),
+                        roughness: solid.roughness as f32,
+                    };
+                    (solid.name.clone(), look)
+                })
+                .collect(),
+            seed: scene.simulation.seed,
+        }
+    }
+}
+
+impl View {
+    /// What a camera of a scene sees at a time [s].
+    pub fn from_scene(scene: &scene::Scene, camera: &scene::Camera, time: f64) -> Self {
+        let view = scene.view_of(camera, time);
+        Self {
+            position: view.position.as_vec3(),
+            target: view.target.as_vec3(),
+            up: camera.up.as_vec3(),
+            field_of_view: camera.field_of_view as f32,
+            aperture: camera.aperture as f32,
+            focus: camera.focus.map(|focus| focus as f32),
+        }
+    }
+}
+
+fn colour(linear: [f64; 3]) -> Vec3 {
+    DVec3::from(linear).as_vec3()
+}
+
+fn fibre_model(model: scene::FibreModel) -> FibreModel {
+    match model {
+        scene::FibreModel::KajiyaKay => FibreModel::KajiyaKay,
+        scene::FibreModel::Chiang => FibreModel::Chiang,
+    }
+}
+
+fn light(light: &scene::Light) -> Light {
+    match *light {
+        scene::Light::Sun { direction, colour: rgb, strength, angle } => Light::Sun {
+            direction: direction.as_vec3(),
+            colour: colour(rgb),
+            strength: strength as f32,
+            angle: angle as f32,
+        },
+        scene::Light::Lamp { position, colour: rgb, power, radius } => Light::Lamp {
+            position: position.as_vec3(),
+            colour: colour(rgb),
+            power: power as f32,
+            radius: radius as f32,
+        },
+    }
+}
+
+fn hair(shade: &scene::Shade) -> HairLook {
+    HairLook {
+        model: fibre_model(shade.model),
+        colour: shade.colour.map(colour),
+        tip_colour: shade.tip_colour.map(colour),
+        melanin: shade.melanin as f32,
+        redness: shade.redness as f32,
+        variation: shade.variation as f32,
+        roughness: shade.roughness as f32,
+        roughness_azimuthal: shade.roughness_azimuthal as f32,
+        tilt: shade.tilt as f32,
+        ior: shade.ior as f32,
+        jitter: shade.jitter as f32,
+        shininess: shade.shininess as f32,
+        width: shade.width as f32,
+    }
+}
