@@ -226,7 +226,7 @@ fn long_hair_calms_down_after_its_root_was_shaken() {
 fn dftl_never_stretches() {
     let mut body = Body::new(&straight(DVec3::ZERO, DVec3::X, 0.3, 30), 30, Material::default(), dftl());
     body.air = Air::default();
-    body.flow = AirFlow::new(Wind::Turbulent { velocity: DVec3::Z * 5.0, speed: 4.0, size: 0.1 }, 1);
+    body.flow = AirFlow::new(&[Wind::Turbulent { velocity: DVec3::Z * 5.0, speed: 4.0, size: 0.1 }], 1);
     for step in 0..300 {
         // A root that jumps about.
         let t = 0.01 * f64::from(step);
@@ -284,9 +284,9 @@ fn the_world_has_no_preferred_direction() {
         let mut here = Body::new(&rest, 20, Material::default(), method);
         let mut there = Body::new(&rest, 20, Material::default(), method);
         here.air = Air::default();
-        here.flow = AirFlow::new(Wind::Uniform { velocity: DVec3::X * 2.0 }, 0);
+        here.flow = AirFlow::new(&[Wind::Uniform { velocity: DVec3::X * 2.0 }], 0);
         there.air = Air::default();
-        there.flow = AirFlow::new(Wind::Uniform { velocity: turn * (DVec3::X * 2.0) }, 0);
+        there.flow = AirFlow::new(&[Wind::Uniform { velocity: turn * (DVec3::X * 2.0) }], 0);
         there.gravity = turn * here.gravity;
         there.state.positions.iter_mut().for_each(|p| *p = turn * *p + shift);
         there.roots = Roots::at_rest(vec![shift]);
@@ -308,7 +308,7 @@ fn light_hair_drifts_with_the_wind() {
     let mut body = Body::new(&straight(DVec3::ZERO, DVec3::NEG_Y, 0.1, 12), 12, material, dftl());
     body.gravity = DVec3::ZERO;
     body.air = Air::default();
-    body.flow = AirFlow::new(Wind::Uniform { velocity: DVec3::X * 3.0 }, 0);
+    body.flow = AirFlow::new(&[Wind::Uniform { velocity: DVec3::X * 3.0 }], 0);
     for _ in 0..500 {
         let tally = body.step(0.01);
         assert!(tally.speed_max() < 6.0);
@@ -329,7 +329,7 @@ fn the_number_of_threads_changes_no_bit() {
             let mut state = drench_physics::strands::StrandState::at_rest(&model, ball.positions.clone());
             let mut scratch = drench_physics::strands::StrandScratch::new(&model);
             let mut grid = drench_physics::interaction::Grid::default();
-            let flow = AirFlow::new(Wind::Turbulent { velocity: DVec3::X, speed: 2.0, size: 0.1 }, 1);
+            let flow = AirFlow::new(&[Wind::Turbulent { velocity: DVec3::X, speed: 2.0, size: 0.1 }], 1);
             for step in 0..3 {
                 let environment = drench_physics::strands::Environment {
                     gravity: GRAVITY,
