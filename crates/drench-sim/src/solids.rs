@@ -44,7 +44,7 @@ impl Span {
 }
 
 /// What never changes about a solid.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SolidModel {
     /// Its name.
     pub name: String,
@@ -78,8 +78,21 @@ pub struct SolidScratch {
 }
 
 impl SolidModel {
+    /// Builds the solids of a scene. Those of equal shape are built once.
+    pub fn build_all(scene: &Scene) -> Result<Vec<Self>, SimError> {
+        let mut models: Vec<Self> = Vec::with_capacity(scene.solids.len());
+        for (index, solid) in scene.solids.iter().enumerate() {
+            let twin = scene.solids[..index].iter().position(|other| same_body(other, solid));
+            models.push(match twin {
+                Some(twin) => Self { name: solid.name.clone(), friction: solid.friction, ..models[twin].clone() },
+                None => Self::build(scene, solid)?,
+            });
+        }
+        Ok(models)
+    }
+
     /// Builds a solid of the scene: mesh, field, boundary samples.
-    pub fn build(scene: &Scene, solid: &Solid) -> Result<Self, SimError> {
+    fn build(scene: &Scene, solid: &Solid) -> Result<Self, SimError> {
         let wrap = |source| SimError::Solid { solid: solid.name.clone(), source };
         let mut model = Self::mesh_only(solid)?;
         if solid.collide {
@@ -210,6 +223,12 @@ pub fn deposit(model: &Model, solids: &[SolidScratch], interaction: &Interaction
             .collect();
         deposit.insert_boundary(interaction, &samples);
     }
+}
+
+/// Whether two solids have the same mesh and the same field.
+fn same_body(a: &Solid, b: &Solid) -> bool {
+    let body = |solid: &Solid| (solid.subdivide, solid.scale, solid.collide, solid.field_cell);
+    a.shape == b.shape && body(a) == body(b)
 }
 
 /// The mesh of a solid in metres, its animation, and what was repaired.
