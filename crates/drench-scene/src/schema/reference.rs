@@ -171,7 +171,11 @@ fn row_lines(page: &mut String, fields: &[FieldDescription], told: &[(&'static s
                     let _ = writeln!(page, "| `kind` | {} | required | | {} |", kinds.join(" or "), prose(field.doc));
                     for variant in variants {
                         let _ = writeln!(words, "- `kind = \"{}\"`: {}", variant.word, prose(variant.doc));
-                        row_lines(page, &variant.fields, told, words);
+                        let mut lines = String::new();
+                        row_lines(&mut lines, &variant.fields, told, words);
+                        // These keys share a table with those of other kinds: say when they count.
+                        let only = format!("| required with `{}` |", variant.word);
+                        page.push_str(&lines.replace("| required |", &only));
                     }
                 }
             }
