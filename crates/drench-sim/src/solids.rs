@@ -21,7 +21,9 @@ use rayon::prelude::*;
 /// Icosphere levels and ring counts of the drawn primitives.
 const PRIMITIVE_DETAIL: u32 = 5;
 /// Cells of a baked field along the longest edge of a solid.
-const FIELD_CELLS: f64 = 96.0;
+const FIELD_CELLS: f64 = 128.0;
+/// The same for a solid that deforms: its field is baked anew every substep.
+const DEFORMING_FIELD_CELLS: f64 = 64.0;
 /// Boundary samples a solid may have.
 const BOUNDARY_LIMIT: usize = 4_000_000;
 
@@ -274,21 +276,24 @@ fn mesh_of(solid: &Solid) -> Result<(TriMesh, Option<MeshAnimation>, Vec<String>
 fn field_of(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, GeometryError> {
     let s = solid.scale;
     Ok(match solid.shape {
+        // Subdivision rounds a shape: the exact field would no longer be that of its skin.
+        _ if solid.subdivide > 0 && !matches!(solid.shape, Shape::Plane { .. }) => baked(solid, mesh, deforming)?,
         Shape::Sphere { radius } => Field::Sphere { radius: radius * s },
         Shape::Box { size } => Field::Box { size: size * s },
         Shape::Capsule { radius, height } => Field::Capsule { radius: radius * s, height: height * s },
         Shape::Cylinder { radius, height } => Field::Cylinder { radius: radius * s, height: height * s },
         Shape::Plane { .. } => Field::HalfSpace,
         Shape::Torus { radius, thickness } => Field::Torus { radius: radius * s, thickness: thickness * s },
-        Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. } => {
-            let (low, high) = mesh.bounds();
-            let size = (high - low).max_element();
-            let cell = solid.field_cell.unwrap_or(size / FIELD_CELLS);
-            // A mesh that deforms needs room to do so.
-            let margin = if deforming { 0.5 * size } else { 4.0 * cell };
-            Field::Baked(DistanceField::bake(mesh, cell, margin)?)
-        }
+        Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. } => baked(solid, mesh, deforming)?,
     })
+}
+
+fn baked(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, GeometryError> {
+    let (low, high) = mesh.bounds();
+    let size = (high - low).max_element();
+    let cells = if deforming { DEFORMING_FIELD_CELLS } else { FIELD_CELLS };
+    let cell = solid.field_cell.unwrap_or(size / cells);
+    Ok(Field::Baked(DistanceField::bake(mesh, cell, 4.0 * cell)?))
 }
 
 fn boundary_samples(mesh: &TriMesh, cell: f64, seed: u64) -> Result<Vec<SurfacePoint>, GeometryError> {
