@@ -258,7 +258,6 @@ impl Renderer {
         self.linear.clear();
         self.linear.resize(width * height, Vec4::ZERO);
         let absorbed = 1.0 - self.transparency();
-        let floor = self.settings.ground.map(|ground| ground.colour * self.ground_irradiance(centre) / PI);
         let views = if camera.lens_radius > 0.0 { self.effort.lens } else { 1 };
         for k in 0..views {
             let lens = if views > 1 { disc(k, views) * camera.lens_radius } else { glam::Vec2::ZERO };
@@ -274,7 +273,6 @@ impl Renderer {
                 centre,
                 radius,
                 absorbed,
-                floor,
                 taps: self.effort.taps,
                 cache: &self.cache,
             };

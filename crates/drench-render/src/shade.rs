@@ -34,8 +34,6 @@ pub(crate) struct Stage<'a> {
     pub radius: f32,
     /// Share of light that an average strand does not let on.
     pub absorbed: f32,
-    /// Radiance of the ground in the open.
-    pub floor: Option<Vec3>,
     /// Taps of a solid's soft shadow.
     pub taps: usize,
     /// Colours of curve points that were already computed, packed.
@@ -51,8 +49,25 @@ impl Stage<'_> {
         }
         let direction = direction.normalize_or_zero();
         let sky = sky_radiance(&self.settings.sky, direction);
+        let Some(ground) = &self.settings.ground else { return sky.extend(1.0) };
         let rise = (direction.y / 0.35).clamp(0.0, 1.0);
-        self.floor.map_or(sky, |floor| floor.lerp(sky, rise * rise * (3.0 - 2.0 * rise))).extend(1.0)
+        if rise >= 1.0 {
+            return sky.extend(1.0);
+        }
+        self.open_ground(ground, direction).lerp(sky, rise * rise * (3.0 - 2.0 * rise)).extend(1.0)
+    }
+
+    /// Radiance of the ground seen along a direction where nothing is near.
+    fn open_ground(&self, ground: &Ground, direction: Vec3) -> Vec3 {
+        let eye = Vec3::new(-direction.x, direction.y.abs().max(0.02), -direction.z).normalize_or(Vec3::Y);
+        let open = self.ambient.open();
+        let mirrored = open.radiance(Vec3::new(-eye.x, eye.y, -eye.z), 0.9);
+        let mut out = material::ambient(ground.colour, ground.roughness, eye.y, open.irradiance(Vec3::Y), mirrored);
+        for map in self.maps {
+            let (towards, irradiance) = arriving(&map.light, self.centre.with_y(ground.height));
+            out += material::lit(ground.colour, ground.roughness, Vec3::Y, eye, towards) * irradiance;
+        }
+        out
     }
 
     /// Radiance of a curve's point towards the camera, computed once per picture.

@@ -52,7 +52,7 @@ fn the_bunny_lands_where_it_took_off_from_and_never_jumps() {
         assert!(pose.position.y >= start.position.y - 1e-12);
         before = pose;
     }
-    assert!((before.position.z - start.position.z - 0.4).abs() < 1e-12);
+    assert!((before.position.z - start.position.z - 0.2).abs() < 1e-12);
     assert_eq!(before.position.y, start.position.y);
 }
 

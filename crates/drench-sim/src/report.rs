@@ -39,11 +39,11 @@ impl Report {
         &self.stages
     }
 
-    /// The warnings, each once, with how often it came if more than once.
+    /// The warnings, each once, with the number of substeps that it came in if more than one.
     pub fn warnings(&self) -> Vec<String> {
         let text = |(text, count): (&String, &u64)| match count {
             1 => text.clone(),
-            _ => format!("{text} ({count} times)"),
+            _ => format!("{text} (in {count} substeps)"),
         };
         self.warnings.iter().map(text).collect()
     }

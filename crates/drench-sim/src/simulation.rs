@@ -28,7 +28,7 @@ pub struct Simulation {
 impl Simulation {
     /// Builds the world of a scene at time 0.
     pub fn build(scene: &Scene) -> Result<Self, SimError> {
-        let solids = scene.solids.iter().map(|solid| SolidModel::build(scene, solid)).collect::<Result<Vec<_>, _>>()?;
+        let solids = SolidModel::build_all(scene)?;
         let interaction = scene.interaction.as_ref().map(convert::interaction).transpose()?;
         let (mut strands, mut vertices) = (Vec::with_capacity(scene.grooms.len()), 0);
         for groom in &scene.grooms {

@@ -21,7 +21,9 @@ use rayon::prelude::*;
 /// Icosphere levels and ring counts of the drawn primitives.
 const PRIMITIVE_DETAIL: u32 = 5;
 /// Cells of a baked field along the longest edge of a solid.
-const FIELD_CELLS: f64 = 96.0;
+const FIELD_CELLS: f64 = 128.0;
+/// The same for a solid that deforms: its field is baked anew every substep.
+const DEFORMING_FIELD_CELLS: f64 = 64.0;
 /// Sizes of a solid that make sense [m].
 const SIZES: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 /// How far from its origin a solid may reach [m], and how far it may move.
@@ -49,7 +51,7 @@ impl Span {
 }
 
 /// What never changes about a solid.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct SolidModel {
     /// Its name.
     pub name: String,
@@ -83,8 +85,21 @@ pub struct SolidScratch {
 }
 
 impl SolidModel {
+    /// Builds the solids of a scene. Those of equal shape are built once.
+    pub fn build_all(scene: &Scene) -> Result<Vec<Self>, SimError> {
+        let mut models: Vec<Self> = Vec::with_capacity(scene.solids.len());
+        for (index, solid) in scene.solids.iter().enumerate() {
+            let twin = scene.solids[..index].iter().position(|other| same_body(other, solid));
+            models.push(match twin {
+                Some(twin) => Self { name: solid.name.clone(), friction: solid.friction, ..models[twin].clone() },
+                None => Self::build(scene, solid)?,
+            });
+        }
+        Ok(models)
+    }
+
     /// Builds a solid of the scene: mesh, field, boundary samples.
-    pub fn build(scene: &Scene, solid: &Solid) -> Result<Self, SimError> {
+    fn build(scene: &Scene, solid: &Solid) -> Result<Self, SimError> {
         let wrap = |source| SimError::Solid { solid: solid.name.clone(), source };
         let mut model = Self::mesh_only(solid)?;
         if solid.collide {
@@ -223,6 +238,12 @@ pub fn deposit(model: &Model, solids: &[SolidScratch], interaction: &Interaction
     }
 }
 
+/// Whether two solids have the same mesh and the same field.
+fn same_body(a: &Solid, b: &Solid) -> bool {
+    let body = |solid: &Solid| (solid.subdivide, solid.scale, solid.collide, solid.field_cell);
+    a.shape == b.shape && body(a) == body(b)
+}
+
 /// The mesh of a solid in metres, its animation, and what was repaired.
 fn mesh_of(solid: &Solid) -> Result<(TriMesh, Option<MeshAnimation>, Vec<String>), GeometryError> {
     let (mut mesh, animation, warnings) = match &solid.shape {
@@ -271,21 +292,24 @@ fn mesh_of(solid: &Solid) -> Result<(TriMesh, Option<MeshAnimation>, Vec<String>
 fn field_of(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, GeometryError> {
     let s = solid.scale;
     Ok(match solid.shape {
+        // Subdivision rounds a shape: the exact field would no longer be that of its skin.
+        _ if solid.subdivide > 0 && !matches!(solid.shape, Shape::Plane { .. }) => baked(solid, mesh, deforming)?,
         Shape::Sphere { radius } => Field::Sphere { radius: radius * s },
         Shape::Box { size } => Field::Box { size: size * s },
         Shape::Capsule { radius, height } => Field::Capsule { radius: radius * s, height: height * s },
         Shape::Cylinder { radius, height } => Field::Cylinder { radius: radius * s, height: height * s },
         Shape::Plane { .. } => Field::HalfSpace,
         Shape::Torus { radius, thickness } => Field::Torus { radius: radius * s, thickness: thickness * s },
-        Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. } => {
-            let (low, high) = mesh.bounds();
-            let size = (high - low).max_element();
-            let cell = solid.field_cell.unwrap_or(size / FIELD_CELLS);
-            // A mesh that deforms needs room to do so.
-            let margin = if deforming { 0.5 * size } else { 4.0 * cell };
-            Field::Baked(DistanceField::bake(mesh, cell, margin)?)
-        }
+        Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. } => baked(solid, mesh, deforming)?,
     })
+}
+
+fn baked(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, GeometryError> {
+    let (low, high) = mesh.bounds();
+    let size = (high - low).max_element();
+    let cells = if deforming { DEFORMING_FIELD_CELLS } else { FIELD_CELLS };
+    let cell = solid.field_cell.unwrap_or(size / cells);
+    Ok(Field::Baked(DistanceField::bake(mesh, cell, 4.0 * cell)?))
 }
 
 fn boundary_samples(mesh: &TriMesh, cell: f64, seed: u64) -> Result<Vec<SurfacePoint>, GeometryError> {

@@ -169,13 +169,11 @@ fn bad_settings_are_refused_with_their_name() {
     assert!(refused(GroomSettings { length: -0.1, ..settings() }).contains("length"));
     assert!(refused(GroomSettings { placement: Placement::Count(0), ..settings() }).contains("strands"));
     assert!(refused(GroomSettings { vertices: 1, ..settings() }).contains("vertices"));
-    assert!(refused(GroomSettings { strands: None, spacing: f64::NAN, ..settings() }).contains("spacing"));
+    assert!(refused(GroomSettings { placement: Placement::Spacing(f64::NAN), ..settings() }).contains("spacing"));
     assert!(refused(GroomSettings { lay: 2.0, ..settings() }).contains("lay"));
     assert!(refused(GroomSettings { faces: Some(vec![]), ..settings() }).contains("no hair grows"));
     assert!(refused(GroomSettings { length_map: Some(Map::Vertices(vec![1.0])), ..settings() }).contains("length map"));
-    assert!(
-        refused(GroomSettings { strands: None, placement: Placement::Spacing(1e-6), ..settings() }).contains("limit")
-    );
+    assert!(refused(GroomSettings { placement: Placement::Spacing(1e-6), ..settings() }).contains("limit"));
     let zero = Map::Function(Box::new(|_: &SurfacePoint| 0.0));
     assert!(refused(GroomSettings { length_map: Some(zero), ..settings() }).contains("no hair grows"));
     assert!(grow(&TriMesh::default(), &settings()).is_err());

@@ -20,12 +20,21 @@ use glam::{DMat3, DQuat, DVec3};
 pub trait SignedDistance: Sync {
     /// Distance [local m] at a local point, and the unit direction in which it grows.
     fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3);
+
+    /// The distance alone, which most questions are about.
+    fn distance(&self, point: DVec3) -> f64 {
+        self.distance_and_gradient(point).0
+    }
 }
 
 impl SignedDistance for Field {
     #[inline]
     fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3) {
         Field::distance_and_gradient(self, point)
+    }
+
+    fn distance(&self, point: DVec3) -> f64 {
+        Field::distance(self, point)
     }
 }
 
@@ -121,6 +130,12 @@ impl<'a> Collider<'a> {
     #[inline]
     fn sample(&self, local: DVec3) -> (f64, DVec3) {
         self.field.distance_and_gradient(local)
+    }
+
+    /// Distance at a local point.
+    #[inline]
+    fn distance(&self, local: DVec3) -> f64 {
+        self.field.distance(local)
     }
 
     /// How far the solid's motion carries any point within `reach` of `point` over the substep, at most [m].

@@ -29,7 +29,7 @@ pub(crate) struct Touch {
 /// Distance to the nearest solid [m] and a bound on how far solids carry points within `reach` of it.
 pub(crate) fn clearance(colliders: &[Collider], point: DVec3, reach: f64) -> (f64, f64) {
     colliders.iter().fold((f64::INFINITY, 0.0), |(nearest, carried), collider| {
-        let (distance, _) = collider.sample(collider.local(point));
+        let distance = collider.distance(collider.local(point));
         (nearest.min(distance * collider.scale), carried.max(collider.carry(point, reach)))
     })
 }
@@ -55,14 +55,15 @@ fn against(collider: &Collider, start: DVec3, keep: f64, hold: Option<Hold>, tou
     // Everything below is in local units.
     let keep = keep * collider.inverse_scale;
     let mut b = collider.local(touch.position);
-    let (mut distance, mut normal) = collider.sample(b);
+    let mut distance = collider.distance(b);
     let a = collider.local_before(start);
-    let path = (b - a).length();
-    let entry = if distance < path { entry(collider, a, b) } else { None };
+    let entry = if distance < (b - a).length() { entry(collider, a, (b, distance), keep) } else { None };
     if entry.is_none() && distance >= keep {
         touch.clearance = touch.clearance.min(distance * collider.scale);
         return;
     }
+    let mut normal;
+    (distance, normal) = collider.sample(b);
 
     let mut pushed = 0.0;
     if let Some((point, outward)) = entry {
@@ -83,7 +84,7 @@ fn against(collider: &Collider, start: DVec3, keep: f64, hold: Option<Hold>, tou
     }
 
     match hold {
-        None => (distance, _) = collider.sample(b),
+        None => distance = collider.distance(b),
         Some(hold) => {
             let anchor = collider.local(hold.anchor);
             let length = hold.length * collider.inverse_scale;
@@ -95,7 +96,7 @@ fn against(collider: &Collider, start: DVec3, keep: f64, hold: Option<Hold>, tou
                 }
                 b = rise_at_length(anchor, length, b, normal, keep - distance);
             }
-            (distance, _) = collider.sample(b);
+            distance = collider.distance(b);
         }
     }
     touch.position = collider.world(b);
@@ -104,18 +105,20 @@ fn against(collider: &Collider, start: DVec3, keep: f64, hold: Option<Hold>, tou
     touch.penetration = touch.penetration.max(-distance * collider.scale);
 }
 
-/// Where the path from `a` to `b` first enters the solid, and the normal there; none if it begins inside.
-fn entry(collider: &Collider, a: DVec3, b: DVec3) -> Option<(DVec3, DVec3)> {
+/// Where the path from `a` to `b`, whose distance is known, first enters the solid, and the normal there; none if it
+/// begins inside. What is thinner than the distance kept may be missed.
+fn entry(collider: &Collider, a: DVec3, (b, end): (DVec3, f64), keep: f64) -> Option<(DVec3, DVec3)> {
     let length = (b - a).length();
     let direction = (b - a).normalize_or_zero();
-    let (mut distance, _) = collider.sample(a);
-    if distance <= 0.0 {
+    let mut distance = collider.distance(a);
+    // A field changes by at most the distance walked: a path that touched the surface would be as long as both.
+    if distance <= 0.0 || distance + end > length {
         return None;
     }
-    let (mut outside, smallest) = (0.0, length / TRACE as f64);
+    let (mut outside, smallest) = (0.0, (length / TRACE as f64).max(keep));
     while outside < length {
         let travelled = (outside + distance.max(smallest)).min(length);
-        (distance, _) = collider.sample(a + direction * travelled);
+        distance = collider.distance(a + direction * travelled);
         if distance < 0.0 {
             return Some(bisect(collider, a, direction, outside, travelled));
         }
@@ -128,7 +131,7 @@ fn entry(collider: &Collider, a: DVec3, b: DVec3) -> Option<(DVec3, DVec3)> {
 fn bisect(collider: &Collider, a: DVec3, direction: DVec3, mut outside: f64, mut inside: f64) -> (DVec3, DVec3) {
     for _ in 0..8 {
         let middle = 0.5 * (outside + inside);
-        if collider.sample(a + direction * middle).0 < 0.0 { inside = middle } else { outside = middle }
+        if collider.distance(a + direction * middle) < 0.0 { inside = middle } else { outside = middle }
     }
     let point = a + direction * outside;
     let (distance, normal) = collider.sample(point);

@@ -120,9 +120,16 @@ impl Canvas {
         self.owner.clear();
         self.owner.resize(SAMPLES * SAMPLES, NOTHING);
         if let Some(ground) = &stage.settings.ground {
+            // 1 / depth of a plane is linear in the picture: three samples give all.
+            let at = |x: usize, y: usize| {
+                let (origin, direction) = stage.camera.ray(sample_place(x, y, x0, y0));
+                direction.y / (ground.height - origin.y)
+            };
+            let corner = at(0, 0);
+            let last = (SAMPLES - 1) as f32;
+            let (dx, dy) = ((at(SAMPLES - 1, 0) - corner) / last, (at(0, SAMPLES - 1) - corner) / last);
             for (i, (nearness, owner)) in self.nearness.iter_mut().zip(&mut self.owner).enumerate() {
-                let (origin, direction) = stage.camera.ray(sample_place(i % SAMPLES, i / SAMPLES, x0, y0));
-                let inverse = direction.y / (ground.height - origin.y);
+                let inverse = corner + dx * (i % SAMPLES) as f32 + dy * (i / SAMPLES) as f32;
                 // Beyond 10 km it is the horizon.
                 if inverse > 1e-4 {
                     (*nearness, *owner) = (inverse, GROUND);
@@ -220,8 +227,10 @@ impl Canvas {
         let (x, y) = (x0 + (pixel % TILE) as i32, y0 + (pixel / TILE) as i32);
         let turn = interleaved_noise(x as u32, y as u32) * TAU;
         // One colour does for a pixel that shows one thing; edges get one for each sample.
-        let behind = if owner.iter().all(|&o| o == owner[0]) {
-            self.colour(stage, owner[0], Vec2::new(x as f32 + 0.5, y as f32 + 0.5), turn, left)
+        let thing = |owner: u32| if owner >= GROUND { owner } else { stage.surfaces.look[owner as usize] };
+        let middle = owner[SIDE * SIDE / 2];
+        let behind = if owner.iter().all(|&o| thing(o) == thing(middle)) {
+            self.colour(stage, middle, Vec2::new(x as f32 + 0.5, y as f32 + 0.5), turn, left)
         } else {
             let place = |i: usize| sample_place(i % SAMPLES, i / SAMPLES, x0, y0);
             samples.map(|i| self.colour(stage, self.owner[i], place(i), turn, left)).iter().sum::<Vec4>()

@@ -67,7 +67,13 @@ fn extend(mut all: Vec<Keys>, fields: &[FieldDescription], definitions: &mut Map
     for field in fields {
         if let (Presence::Flattened, Kind::Table(inner)) = (&field.presence, &field.kind) {
             // Every way so far, with every way of the inner section.
-            let inner = ways(inner, definitions);
+            let taken_over = matches!(inner.body, Body::Fields(_));
+            let mut inner = ways(inner, definitions);
+            if taken_over {
+                // Keys that a look leaves out have the values of `[render]`, not the defaults.
+                let schemas = inner.iter_mut().flat_map(|keys| keys.properties.values_mut());
+                schemas.filter_map(Value::as_object_mut).for_each(|schema| drop(schema.remove("default")));
+            }
             let joined = all.iter().flat_map(|keys| {
                 inner.iter().map(|more| {
                     let mut keys = keys.clone();

@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 /// The reference of scene files: every table, every key with its type, unit, default, range and meaning.
 pub fn reference_markdown() -> String {
-    let mut page = String::from(INTRODUCTION);
+    let mut page = String::new();
     page.push_str("\n## Sizes\n\n");
     page.push_str(SIZES);
     for size in Size::ALL {
@@ -32,10 +32,31 @@ pub fn reference_markdown() -> String {
         let _ = writeln!(page, "| `{}({})` | {} |", function.name, function.arguments.join(", "), function.doc);
     }
     section(&mut page, &Scene::describe(), "", "", 2, &mut Vec::new());
+    page = format!("{INTRODUCTION}\n{}{page}", contents(&page));
     while page.contains("\n\n\n") {
         page = page.replace("\n\n\n", "\n\n");
     }
+    page.truncate(page.trim_end().len());
+    page.push('\n');
     page
+}
+
+/// Links to the headings of `page`.
+fn contents(page: &str) -> String {
+    let mut contents = String::new();
+    for line in page.lines() {
+        let (level, title) = match line.split_once("# ") {
+            Some((hashes, title)) if !hashes.is_empty() && hashes.bytes().all(|byte| byte == b'#') => {
+                (hashes.len() + 1, title)
+            }
+            _ => continue,
+        };
+        // The anchor that GitHub and most other readers of Markdown give a heading.
+        let kept = title.chars().filter(|letter| letter.is_alphanumeric() || matches!(letter, ' ' | '_' | '-'));
+        let anchor: String = kept.map(|letter| if letter == ' ' { '-' } else { letter }).collect();
+        let _ = writeln!(contents, "{}- [{title}](#{})", "  ".repeat(level - 2), anchor.to_lowercase());
+    }
+    contents
 }
 
 const INTRODUCTION: &str = r##"# Scene reference
@@ -85,12 +106,12 @@ fn section(
     }
     told.push((description.name, title.into()));
     match &description.body {
-        Body::Fields(fields) => rows(page, fields),
+        Body::Fields(fields) => rows(page, fields, told),
         Body::Variants(variants) => {
             for variant in variants {
                 let _ = writeln!(page, "**kind = \"{}\"**: {}\n", variant.word, prose(variant.doc));
                 if !variant.fields.is_empty() {
-                    rows(page, &variant.fields);
+                    rows(page, &variant.fields, told);
                 }
             }
         }
@@ -126,27 +147,35 @@ fn inner(
     }
 }
 
-fn rows(page: &mut String, fields: &[FieldDescription]) {
+fn rows(page: &mut String, fields: &[FieldDescription], told: &[(&'static str, String)]) {
     page.push_str("| key | type | default | range | meaning |\n|---|---|---|---|---|\n");
     let mut words = String::new();
-    row_lines(page, fields, &mut words);
+    row_lines(page, fields, told, &mut words);
     page.push('\n');
     if !words.is_empty() {
         let _ = writeln!(page, "{words}");
     }
 }
 
-fn row_lines(page: &mut String, fields: &[FieldDescription], words: &mut String) {
+fn row_lines(page: &mut String, fields: &[FieldDescription], told: &[(&'static str, String)], words: &mut String) {
     for field in fields {
         if let (Presence::Flattened, Kind::Table(description)) = (&field.presence, &field.kind) {
+            if let Some((_, before)) = told.iter().find(|(name, _)| *name == description.name) {
+                let _ = writeln!(page, "| ... | those of `{before}` | | | {} |", prose(field.doc));
+                continue;
+            }
             match &description.body {
-                Body::Fields(fields) => row_lines(page, fields, words),
+                Body::Fields(fields) => row_lines(page, fields, told, words),
                 Body::Variants(variants) => {
                     let kinds: Vec<_> = variants.iter().map(|variant| format!("`{}`", variant.word)).collect();
                     let _ = writeln!(page, "| `kind` | {} | required | | {} |", kinds.join(" or "), prose(field.doc));
                     for variant in variants {
                         let _ = writeln!(words, "- `kind = \"{}\"`: {}", variant.word, prose(variant.doc));
-                        row_lines(page, &variant.fields, words);
+                        let mut lines = String::new();
+                        row_lines(&mut lines, &variant.fields, told, words);
+                        // These keys share a table with those of other kinds: say when they count.
+                        let only = format!("| required with `{}` |", variant.word);
+                        page.push_str(&lines.replace("| required |", &only));
                     }
                 }
             }

@@ -7,9 +7,11 @@ use crate::tree::{Place, Table};
 use crate::units::RATIO;
 
 section! {
-    /// An outcome that the scene asserts of its own statistics. At least one bound is needed.
+    /// An outcome that the scene asserts of its own statistics; `drench run` says at the end whether it holds. At least one
+    /// bound is needed.
     pub struct Expectation {
-        /// A figure of stats.jsonl, such as "strain.max" or "penetration_max".
+        /// A figure of stats.jsonl, such as "strain.max", "penetration_max", "speed_max", "counts.strands" or
+        /// "bodies.NAME.strain.max" of one groom.
         pub that: String = text().required(),
         /// Which of its values over the run are meant.
         pub over: Over = word().or(Over::EveryFrame),

@@ -19,7 +19,7 @@ section! {
         pub name: String = name_of("groom").required(),
         /// The solid that it grows on.
         pub on: String = reference_to("solid").required(),
-        /// Face groups of the solid that it grows on.
+        /// Face groups of the solid that it grows on: names of the groups and materials of its mesh.
         pub faces: Vec<String> = texts().or_as([], "the whole surface"),
         /// Distance between roots (Poisson disk) [m].
         pub spacing: Option<f64> = quantity(LENGTH).at_least(1e-7).at_most(1e3).optional(),
@@ -52,11 +52,11 @@ section! {
         pub clearance: f64 = quantity(LENGTH).at_least(0.0).at_most(1.0).or(5e-4),
         /// How much the groomed shape bends towards gravity along its length, 0 to 1.
         pub hang: f64 = quantity(RATIO).fraction().or(0.0),
-        /// Curls.
+        /// Curls and waves.
         pub curl: Option<Curl> = table().optional_as("straight"),
-        /// Clumps.
+        /// Strands that gather towards their tips.
         pub clump: Option<Clump> = table().optional_as("no clumps"),
-        /// Disorder.
+        /// Disorder of the groomed shape.
         pub noise: Option<NoiseStyle> = table().optional_as("none"),
         /// Strands that are drawn around each simulated one, in addition to it.
         pub children: u32 = count(0u32, 10_000).or(0u32),
@@ -229,7 +229,7 @@ section! {
         pub radius: f64 = quantity(LENGTH).above(0.0).at_most(10.0).required(),
         /// Length along the strand of one turn [m].
         pub pitch: f64 = quantity(LENGTH).above(0.0).at_most(100.0).required(),
-        /// Share of the length after which it begins.
+        /// Share of the length after which it begins, from the root.
         pub start: f64 = quantity(RATIO).at_least(0.0).below(1.0).or(0.0),
         /// 0 is a helix, 1 a wave in a plane.
         pub flat: f64 = quantity(RATIO).fraction().or(0.0),
@@ -238,6 +238,18 @@ section! {
         /// Share of the length over which the radius grows to its full size.
         pub grow: f64 = quantity(RATIO).fraction().or(0.2),
     }
+    example r#"
+[[groom]]
+name = "ringlets"
+on = "head"
+faces = "scalp"
+strands = 2000
+length = "25 cm"
+vertices = 40
+curl = { radius = "1 cm", pitch = "4 cm", start = 0.2 }
+clump = { spacing = "15 mm", strength = 0.7 }
+noise = { amplitude = "3 mm", size = "2 cm" }
+"#
 }
 
 section! {

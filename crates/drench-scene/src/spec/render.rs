@@ -19,7 +19,7 @@ section! {
         pub quality: Quality = word().or(Quality::Preview),
         /// Exposure [stops]: 1 is twice as bright.
         pub exposure: f64 = quantity(RATIO).at_least(-20.0).at_most(20.0).or(0.0),
-        /// Samples per pixel.
+        /// Samples per pixel: more are smoother and slower.
         pub samples: Option<u32> = count(1u32, 65_536).optional_as("by quality"),
         /// Fibre model of all grooms, instead of their own.
         pub shading: Option<FibreModel> = word().optional_as("that of each groom"),
@@ -45,11 +45,11 @@ words! {
 }
 
 section! {
-    /// A named variation of `[render]`.
+    /// A named variation of `[render]`, for `drench render RUN --look NAME`.
     pub struct Look {
-        /// Name.
+        /// Name, by which `--look` asks for it.
         pub name: String = name_of("look").required(),
-        /// Its settings.
+        /// What is different here; a key that is left out has the value that it has in `[render]`.
         pub render: Render = flattened(),
     }
     example r#"
@@ -60,9 +60,9 @@ quality = "beauty"
 }
 
 section! {
-    /// A camera.
+    /// A camera. The first one is used, unless `drench render RUN --camera NAME` asks for another.
     pub struct Camera {
-        /// Name.
+        /// Name, by which `--camera` asks for it.
         pub name: String = name_of("camera").required(),
         /// Position; relative to the solid that it follows, if it follows one [m].
         pub position: DVec3 = vector(LENGTH).required(),
@@ -74,7 +74,7 @@ section! {
         pub up: DVec3 = vector(RATIO).nonzero().or(DVec3::Y),
         /// A solid whose position is added to `position` and `target`.
         pub follow: Option<String> = reference_to("solid").optional_as("it stands in the world"),
-        /// Keyframes, which replace `position` and `target`.
+        /// Views over time, which replace `position` and `target`.
         pub keyframes as "keyframe": Vec<CameraKeyframe> = tables(100_000).or([]),
         /// Diameter of the aperture [m]; 0 keeps everything sharp.
         pub aperture: f64 = quantity(LENGTH).at_least(0.0).at_most(10.0).or(0.0),
@@ -123,7 +123,7 @@ section! {
 }
 
 section! {
-    /// How strands look.
+    /// How strands look. The colour is either that of a pigment (`melanin`, `redness`) or given (`colour`).
     pub struct Shade {
         /// The fibre model.
         pub model: FibreModel = word().or(FibreModel::Chiang),
@@ -152,6 +152,23 @@ section! {
         /// Multiplier of the drawn width.
         pub width: f64 = quantity(RATIO).at_least(1e-3).at_most(1e3).or(1.0),
     }
+    example r##"
+[[groom]]
+name = "auburn"
+on = "head"
+faces = "scalp"
+strands = 5000
+length = "20 cm"
+shade = { melanin = 0.4, redness = 0.8, roughness = 0.25 }
+
+[[groom]]
+name = "grey-tips"
+on = "head"
+faces = "scalp"
+strands = 500
+length = "20 cm"
+shade = { colour = "#4a4038", tip_colour = "#b8b0a8" }
+"##
 }
 
 words! {

@@ -18,7 +18,7 @@ section! {
         pub name: String = name_of("solid").required(),
         /// Its shape, in its own frame.
         pub shape: Shape = table().required(),
-        /// Loop subdivisions of its mesh; each makes four triangles of one.
+        /// Loop subdivisions of its mesh; each makes four triangles of one. A mesh that deforms cannot be subdivided.
         pub subdivide: u32 = count(0u32, 6).or(0u32),
         /// Position at rest, in the parent's frame [m].
         pub position: DVec3 = vector(LENGTH).or(DVec3::ZERO),

@@ -27,6 +27,19 @@ section! {
         /// Distance that strands keep from solids [m].
         pub contact_radius: f64 = quantity(LENGTH).at_least(0.0).at_most(1.0).or(5e-4),
     }
+    example r#"
+[[groom]]
+name = "hair"
+on = "head"
+faces = "scalp"
+strands = 3000
+length = "20 cm"
+
+[groom.strand]
+model = "dftl"
+shape = 0.5
+shape_damping = 0.5
+"#
 }
 
 words! {

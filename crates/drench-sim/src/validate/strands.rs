@@ -151,7 +151,7 @@ fn zero_stretch() -> Result<Measured, SimError> {
     for step in 1..=500_u32 {
         let time = 0.01 * f64::from(step);
         // A triangle wave of 1 m has a constant speed of 4 m/s.
-        strand.roots.positions[0] = DVec3::X * (4.0 * ((time % 0.5) - 0.25).abs() - 1.0).mul_add(1.0, 0.0);
+        strand.roots.positions[0] = DVec3::X * (4.0 * ((time % 0.5) - 0.25).abs() - 1.0);
         strand.step(0.01)?;
         worst = worst.max(strand.strain_max());
     }
