@@ -101,7 +101,7 @@ pub enum GeometryError {
         fix: &'static str,
     },
     /// A parameter outside its range.
-    #[error("{parameter} is {value}, but must be {expected}")]
+    #[error("{parameter} is {value:?}, but must be {expected}")]
     InvalidParameter {
         /// Name of the parameter.
         parameter: &'static str,
@@ -166,7 +166,7 @@ pub enum GeometryError {
     },
     /// A distance field that would take more memory than allowed, found before any is taken.
     #[error(
-        "a distance field with cells of {cell:.3e} m needs {needed} bytes, more than the limit of {limit}; use cells of at least {fitting:.3e} m"
+        "a distance field with cells of {cell:.3e} m needs {needed} bytes, more than the limit of {limit}; set `field_cell` to at least {fitting:.3e} m"
     )]
     FieldTooLarge {
         /// Cell asked for [m].

@@ -250,6 +250,17 @@ fn a_motion_that_fails_between_the_trials_keeps_what_was_computed() {
 }
 
 #[test]
+fn a_mesh_that_deforms_beyond_reason_is_refused() {
+    let place = Place::new();
+    for heights in [[0.0, f32::NAN, 0.0, 0.0], [0.0, 1e9, 0.0, 0.0], [0.0, 0.0, 1e30, 0.0], [f32::INFINITY; 4]] {
+        place.add_tent(heights);
+        let ended = place.drench("run tent.toml --no-render --quiet --force --out own");
+        assert_eq!(ended.code, Some(2), "{heights:?}: {}", ended.err);
+        ended.tells(&["ball"]);
+    }
+}
+
+#[test]
 fn a_simulation_that_diverges_is_exit_code_3_and_keeps_its_frames() {
     let place = Place::new();
     // Strands of a metre's thickness that push each other away with all their might.

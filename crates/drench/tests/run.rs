@@ -34,6 +34,25 @@ fn bits_do_not_depend_on_the_number_of_threads() {
 }
 
 #[test]
+fn a_mesh_that_deforms_gives_the_same_bits_on_any_threads_and_after_a_kill() {
+    let place = Place::new();
+    place.add_tent([0.0, 0.03, -0.02, 0.01]);
+    let line = "run tent.toml --no-render --quiet";
+    for threads in [1, 2, 8] {
+        place.drench(&format!("{line} --threads {threads} --out t{threads}")).exits(0);
+    }
+    let mut child = place.begin(&format!("{line} --out killed"));
+    wait_for(&place.path("killed/frames/000004.drench"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.drench(&format!("{line} --out killed --resume")).exits(0);
+    assert_eq!(place.frames("t1").len(), 9);
+    for other in ["t2", "t8", "killed"] {
+        assert!(place.frames("t1") == place.frames(other), "{other}");
+    }
+}
+
+#[test]
 fn another_seed_gives_other_bits() {
     let place = Place::new();
     place.drench("run tuft.toml --no-render --frames 1 --out a --quiet").exits(0);

@@ -1,6 +1,8 @@
 //! The real binary in a folder of its own.
 #![allow(dead_code, clippy::unwrap_used, reason = "test code; each test file uses its own part")]
 
+pub mod deforming;
+
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -53,6 +55,17 @@ impl Place {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("tuft.toml"), TUFT).unwrap();
         Self { folder }
+    }
+
+    /// Adds the scene `tent.toml`: the same hair on a mesh that deforms, by these heights [m].
+    pub fn add_tent(&self, heights: [f32; 4]) {
+        let (text, data) = deforming::tent("tent", heights);
+        fs::write(self.path("tent.gltf"), text).unwrap();
+        fs::write(self.path("tent.bin"), data).unwrap();
+        let ball = "shape = { kind = \"sphere\", radius = \"5 cm\" }";
+        assert!(TUFT.contains(ball));
+        let scene = TUFT.replace(ball, "shape = { kind = \"file\", path = \"tent.gltf\" }");
+        fs::write(self.path("tent.toml"), scene).unwrap();
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
