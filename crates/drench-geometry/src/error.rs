@@ -110,6 +110,16 @@ pub enum GeometryError {
         /// The range, in words.
         expected: &'static str,
     },
+    /// A mesh so large, so small or so far away that metres cannot be what it is measured in.
+    #[error(
+        "the mesh is {size:.3e} m large and reaches {reach:.3e} m from its origin, where 1e-6 to 1e6 m make sense; set `unit` to the length of the file's unit [m], or `scale`"
+    )]
+    OutOfScale {
+        /// Longest edge of its bounding box [m].
+        size: f64,
+        /// Largest coordinate [m].
+        reach: f64,
+    },
     /// An animation that the file does not have.
     #[error("{path}: there is no animation \"{name}\"; {available}", path = path.display())]
     UnknownAnimation {
@@ -124,7 +134,7 @@ pub enum GeometryError {
     // Sampling, distance fields and grooms.
     /// A Poisson-disk set that would be larger than allowed, found before any work.
     #[error(
-        "a distance of {distance:.3e} m between samples would make about {expected:.0} of them, more than the limit of {limit}; use at least {fitting:.3e} m, or raise the limit"
+        "a distance of {distance:.3e} m between samples would make about {expected:.2e} of them, more than the limit of {limit}; use at least {fitting:.3e} m"
     )]
     TooManySamples {
         /// Distance asked for [m].

@@ -97,7 +97,13 @@ impl RunRecord {
         const FIX: &str = "give the folder of a run, such as runs/NAME; `drench run SCENE` makes one";
         let path = folder.join(RECORD);
         let content = fs::read(&path).map_err(IoError::reading(&path, FIX))?;
-        serde_json::from_slice(&content).map_err(|error| IoError::Damaged { path, what: error.to_string(), fix: FIX })
+        const REPLACE: &str =
+            "frames cannot be used without it: run the scene again with --force, or with another --out";
+        serde_json::from_slice(&content).map_err(|error| IoError::Damaged {
+            path,
+            what: error.to_string(),
+            fix: REPLACE,
+        })
     }
 
     fn write(&self, folder: &Path) -> Result<()> {

@@ -5,6 +5,9 @@ use crate::strands::{StrandModel, StrandState};
 use drench_math::ordered;
 use glam::DVec3;
 
+/// Speeds above this are no motion but an explosion that has not reached infinity yet [m/s].
+const FASTEST: f64 = 1e8;
+
 /// Figures about one body.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Diagnostics {
@@ -63,13 +66,24 @@ pub fn measure(
     sum.speed_max = sum.speed_max.sqrt();
     // Any NaN or infinity of positions or velocities survives in the sums, even without gravity.
     let finite = sum.kinetic_energy.is_finite() && sum.strain_mean.is_finite() && sum.gravitational_energy.is_finite();
-    if finite { Ok(sum) } else { Err(not_finite(name, model, state)) }
+    if !finite {
+        return Err(not_finite(name, model, state));
+    }
+    if sum.speed_max > FASTEST {
+        let strand = first_strand(model, |i| state.velocities[i].length() > FASTEST);
+        return Err(PhysicsError::Runaway { body: name.to_owned(), strand, speed: sum.speed_max });
+    }
+    Ok(sum)
 }
 
 /// The error that names the first strand of a body that is not finite.
 pub fn not_finite(name: &str, model: &StrandModel, state: &StrandState) -> PhysicsError {
     let bad = |i: usize| !(state.positions[i].is_finite() && state.velocities[i].is_finite());
+    PhysicsError::NotFinite { body: name.to_owned(), strand: first_strand(model, bad) }
+}
+
+/// The first strand with a vertex that is bad.
+fn first_strand(model: &StrandModel, bad: impl Fn(usize) -> bool) -> usize {
     let vertex = (0..model.vertex_count()).find(|&i| bad(i)).unwrap_or(0) as u32;
-    let strand = model.offsets().partition_point(|&first| first <= vertex).saturating_sub(1);
-    PhysicsError::NotFinite { body: name.to_owned(), strand }
+    model.offsets().partition_point(|&first| first <= vertex).saturating_sub(1)
 }

@@ -31,7 +31,7 @@ pub enum PhysicsError {
     },
     /// A segment of the rest shape has no length or is not finite.
     #[error(
-        "strand {strand}: segment {segment} of the rest shape has length {length} m; it must be finite and positive"
+        "strand {strand}: segment {segment} of the rest shape has length {length:.3e} m; it must be finite and above 1e-9 m: make `length` larger or `vertices` smaller"
     )]
     Segment {
         /// Index of the strand.
@@ -50,6 +50,26 @@ pub enum PhysicsError {
         value: f64,
         /// What is allowed, in words.
         range: &'static str,
+    },
+    /// The interaction grid would take more memory than it may.
+    #[error(
+        "strands spread over more than {limit} blocks of 8 x 8 x 8 cells of {cell:.3e} m; make `cell` larger, such as twice as large"
+    )]
+    GridTooLarge {
+        /// Edge of a cell [m].
+        cell: f64,
+        /// Blocks that are allowed.
+        limit: usize,
+    },
+    /// A body moves faster than anything that can be simulated.
+    #[error("{body}: strand {strand} moves at {speed:.1e} m/s; try more substeps, or less repulsion, wind or gravity")]
+    Runaway {
+        /// Name of the body.
+        body: String,
+        /// A strand that does.
+        strand: usize,
+        /// Its speed [m/s].
+        speed: f64,
     },
     /// A body left the realm of finite numbers.
     #[error("{body}: strand {strand} is no longer finite; try more substeps or less repulsion")]

@@ -174,3 +174,22 @@ fn bad_parameters_are_refused() {
     assert!(Interaction { friction: 1.5, ..fine }.check().is_err());
     assert!(Interaction { repulsion: f64::NAN, ..fine }.check().is_err());
 }
+
+#[test]
+fn a_cell_that_is_far_too_small_is_refused_before_memory_is_taken() {
+    // One sample a tile: more tiles than there may be.
+    let interaction = Interaction { cell: 1e-5, ..Interaction::default() };
+    let samples: Vec<_> = (0..100)
+        .map(|i| BoundarySample { position: DVec3::X * f64::from(i) * 1e-3, velocity: DVec3::ZERO, density: 1.0 })
+        .collect();
+    let mut deposit = Deposit::with_limit(50);
+    deposit.insert_boundary(&interaction, &samples[..50]);
+    assert!(deposit.check(&interaction).is_ok());
+    deposit.insert_boundary(&interaction, &samples);
+    let error = deposit.check(&interaction).unwrap_err().to_string();
+    assert!(error.contains("more than 50") && error.contains("make `cell` larger"), "{error}");
+    // Memory that is held already may be used again.
+    deposit.clear();
+    deposit.insert_boundary(&interaction, &samples[50..]);
+    assert!(deposit.check(&interaction).is_ok());
+}

@@ -5,7 +5,8 @@ mod common;
 
 use common::*;
 use drench_physics::air::{Air, AirFlow, Wind};
-use drench_physics::strands::{Material, Method, Roots, Tip, pbd};
+use drench_physics::diagnostics;
+use drench_physics::strands::{Material, Method, RestShape, Roots, StrandModel, Tip, pbd};
 use glam::{DQuat, DVec3};
 use std::f64::consts::TAU;
 
@@ -387,4 +388,28 @@ fn what_is_not_finite_is_named() {
     assert!(!body.step(0.01).is_finite());
     let error = drench_physics::diagnostics::measure("fringe", &body.model, &body.state, GRAVITY).unwrap_err();
     assert!(error.to_string().starts_with("fringe: strand 1"), "{error}");
+}
+
+#[test]
+fn a_tip_may_be_a_point_but_no_other_vertex() {
+    let positions = straight(DVec3::ZERO, DVec3::X, 0.04, 5);
+    let build = |radii: [f32; 5]| {
+        let rest = RestShape { offsets: &[0, 5], positions: &positions, radii: &radii };
+        StrandModel::new(rest, Material::default(), dftl(), Tip::Free)
+    };
+    let r = 40e-6;
+    let model = build([r, r, r, r, 0.0]).unwrap();
+    assert_eq!(model.radii()[4], 0.25 * r);
+    assert!(model.masses().iter().all(|&mass| mass > 0.0));
+    for bad in [[0.0, r, r, r, r], [r, r, 0.0, r, r], [r, r, r, 0.0, 0.0], [r, r, r, r, -r], [r, r, r, r, f32::NAN]] {
+        assert!(build(bad).unwrap_err().to_string().contains("radius"), "{bad:?}");
+    }
+}
+
+#[test]
+fn a_body_that_explodes_is_told_before_it_is_infinite() {
+    let mut body = Body::new(&straight(DVec3::ZERO, DVec3::X, 0.1, 6), 6, limp(), dftl());
+    body.state.velocities[3] = DVec3::Y * 1e9;
+    let error = diagnostics::measure("mane", &body.model, &body.state, GRAVITY).unwrap_err().to_string();
+    assert!(error.contains("mane: strand 0 moves at 1.0e9 m/s"), "{error}");
 }

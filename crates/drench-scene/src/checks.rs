@@ -53,7 +53,7 @@ fn parents(root: &Node, reader: &mut Reader) {
 
 /// Formulas of motion must give numbers over the whole run.
 fn motions(scene: &Scene, root: &Node, reader: &mut Reader) {
-    let trials = scene.simulation.frames.min(TRIALS);
+    let trials = scene.simulation.frames.saturating_mul(scene.simulation.substeps).min(TRIALS);
     let times: Vec<f64> = (0..=trials).map(|i| scene.duration() * f64::from(i) / f64::from(trials)).collect();
     for (index, solid) in scene.solids.iter().enumerate() {
         let Motion::Expressions { position, rotation } = &solid.motion else { continue };

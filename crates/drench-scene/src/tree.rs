@@ -89,7 +89,7 @@ impl Node {
         match &self.data {
             Data::Text(text) => format!("{:?}", shorten(&text.value)),
             Data::Integer(value) => value.to_string(),
-            Data::Float(value) => value.to_string(),
+            Data::Float(value) => float(*value),
             Data::Flag(value) => value.to_string(),
             Data::Date(value) => format!("the date {value}"),
             Data::List(items) => format!("a list of {}", items.len()),
@@ -157,6 +157,16 @@ impl Table {
     /// The name that an item of a list of tables goes by.
     pub fn name(&self) -> Option<&str> {
         self.get("name").and_then(Node::as_text)
+    }
+}
+
+/// A number in a message: the shorter form of very large and very small ones.
+pub(crate) fn float(value: f64) -> String {
+    let size = value.abs();
+    if value == 0.0 || !value.is_finite() || (1e-4..1e6).contains(&size) {
+        value.to_string()
+    } else {
+        format!("{value:e}")
     }
 }
 

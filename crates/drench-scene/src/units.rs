@@ -330,11 +330,7 @@ pub(crate) fn parse<const N: usize>(text: &str, measure: &Measure) -> Result<[f6
 
 /// A value with the unit that people would choose, for defaults and ranges in the reference.
 pub(crate) fn show(value: f64, measure: &Measure) -> String {
-    let plain = |value: f64| {
-        let exponent = if value == 0.0 { 0.0 } else { value.abs().log10() };
-        // The shorter form of very large and very small numbers.
-        if (-4.0..6.0).contains(&exponent) { format!("{value}") } else { format!("{value:e}") }
-    };
+    let plain = crate::tree::float;
     let nice = |value: f64, unit: &str| format!("{} {unit}", plain((value * 1e6).round() / 1e6));
     match measure.name {
         _ if value == 0.0 => "0".into(),

@@ -69,14 +69,28 @@ pub enum SimError {
         /// Name of the groom.
         groom: String,
     },
+    /// More strands or children than should be asked for.
+    #[error("groom \"{groom}\": about {count} {what} are more than the limit of {limit}; {fix}")]
+    TooManyStrands {
+        /// Name of the groom.
+        groom: String,
+        /// Strands or children.
+        what: &'static str,
+        /// How many there would be.
+        count: u64,
+        /// How many are allowed.
+        limit: u64,
+        /// What to do about it.
+        fix: &'static str,
+    },
     /// More than memory should be asked for.
     #[error(
-        "groom \"{groom}\": {vertices} vertices are more than the limit of {limit}; make `spacing` larger, or `strands` or `vertices` smaller"
+        "groom \"{groom}\": with it the scene has about {vertices} vertices, more than the limit of {limit}; make `spacing` larger, or `strands` or `vertices` smaller"
     )]
     TooManyVertices {
         /// Name of the groom.
         groom: String,
-        /// How many there would be.
+        /// How many there would be, with those of the grooms before it.
         vertices: u64,
         /// How many are allowed.
         limit: u64,
@@ -88,6 +102,32 @@ pub enum SimError {
         groom: String,
         /// What is wrong.
         source: PhysicsError,
+    },
+    /// The boundary of a solid cannot be sampled for the interaction grid.
+    #[error(
+        "solid \"{solid}\": `boundary` of [interaction] needs a sample every half cell: {source}; make `cell` larger or leave `boundary` out"
+    )]
+    Boundary {
+        /// Name of the solid.
+        solid: String,
+        /// What is wrong.
+        source: GeometryError,
+    },
+    /// A solid that is moved to nowhere.
+    #[error(
+        "solid \"{solid}\": its motion gives the position ({x}, {y}, {z}) at {time:.6} s; correct its `motion`, or that of its parents, so that it is a number of sensible size at every time"
+    )]
+    Motion {
+        /// Name of the solid.
+        solid: String,
+        /// When [s].
+        time: f64,
+        /// Position along x [m].
+        x: f64,
+        /// Position along y [m].
+        y: f64,
+        /// Position along z [m].
+        z: f64,
     },
     /// The interaction's parameters are refused.
     #[error("[interaction]: {0}")]

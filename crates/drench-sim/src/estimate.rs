@@ -51,7 +51,7 @@ pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
     }
     for groom in &scene.grooms {
         let skin = &solids[scene.solid(&groom.on).unwrap_or_default()];
-        let [strands, vertices, children] = grooms::expected(scene, groom, skin)?;
+        let [strands, vertices, children] = grooms::expected(scene, groom, skin, estimate.strand_vertices)?;
         estimate.strands += strands;
         estimate.strand_vertices += vertices;
         estimate.children += children;

@@ -13,22 +13,25 @@ use drench_scene::{DirectionMap, Expression, MapSource, Scene};
 use glam::DVec3;
 use std::path::Path;
 
-/// Most vertices of one groom.
+/// Most vertices of all grooms.
 const VERTEX_LIMIT: u64 = 100_000_000;
 /// Most strands of one groom, and most children.
 const STRAND_LIMIT: usize = 20_000_000;
 
-/// Grows a groom and gives it masses, stiffness and a solver.
+/// Grows a groom and gives it masses, stiffness and a solver. `before` is how many vertices other grooms have already.
 pub fn build(
     scene: &Scene,
     groom: &scene::Groom,
     solids: &[SolidModel],
     interaction: Option<&Interaction>,
+    before: u64,
 ) -> Result<StrandBody, SimError> {
     // The scene was checked: the solid exists.
     let solid = scene.solid(&groom.on).unwrap_or_default();
     let skin = &solids[solid];
-    let grown = groom::grow(&skin.mesh, &settings(scene, groom, skin)?).map_err(refuse(groom))?;
+    let settings = settings(scene, groom, skin)?;
+    count(groom, skin, &settings, before)?;
+    let grown = groom::grow(&skin.mesh, &settings).map_err(refuse(groom))?;
     let rest = RestShape { offsets: &grown.offsets, positions: &grown.positions, radii: &grown.radii };
     let model = StrandModel::new(rest, convert::material(&groom.strand), convert::method(groom), Tip::Free)
         .map_err(|source| SimError::Model { groom: groom.name.clone(), source })?;
@@ -55,19 +58,33 @@ pub fn build(
 }
 
 /// How many strands, vertices and children a groom will have, about, without growing it.
-pub fn expected(scene: &Scene, groom: &scene::Groom, skin: &SolidModel) -> Result<[u64; 3], SimError> {
-    let settings = settings(scene, groom, skin)?;
-    let strands = groom::expected_strands(&skin.mesh, &settings).map_err(refuse(groom))?;
+pub fn expected(scene: &Scene, groom: &scene::Groom, skin: &SolidModel, before: u64) -> Result<[u64; 3], SimError> {
+    count(groom, skin, &settings(scene, groom, skin)?, before)
+}
+
+/// Strands, vertices and children, about; an error if they are none or too many.
+fn count(groom: &scene::Groom, skin: &SolidModel, settings: &GroomSettings, before: u64) -> Result<[u64; 3], SimError> {
+    let strands = groom::expected_strands(&skin.mesh, settings).map_err(refuse(groom))?;
     if strands == 0 {
         return Err(SimError::NoStrands { groom: groom.name.clone() });
     }
-    let factor = mean_length_factor(&skin.mesh, &settings);
-    let vertices = strands as f64 * (1.0 + factor * f64::from(groom.vertices - 1)).max(3.0);
-    if vertices > VERTEX_LIMIT as f64 {
-        let (groom, vertices) = (groom.name.clone(), vertices as u64);
+    let children = strands.saturating_mul(u64::from(groom.children));
+    let few = "make `spacing` larger or `strands` smaller";
+    for (what, count, fix) in [("strands", strands, few), ("children", children, "make `children` smaller")] {
+        let limit = STRAND_LIMIT as u64;
+        if count > limit {
+            return Err(SimError::TooManyStrands { groom: groom.name.clone(), what, count, limit, fix });
+        }
+    }
+    let factor = mean_length_factor(&skin.mesh, settings);
+    let vertices =
+        strands as f64 * (1.0 + factor * f64::from(groom.vertices - 1)).clamp(3.0, f64::from(groom::MOST_VERTICES));
+    let all = before as f64 + vertices;
+    if all > VERTEX_LIMIT as f64 || all.is_nan() {
+        let (groom, vertices) = (groom.name.clone(), all as u64);
         return Err(SimError::TooManyVertices { groom, vertices, limit: VERTEX_LIMIT });
     }
-    Ok([strands, vertices as u64, strands * u64::from(groom.children)])
+    Ok([strands, vertices as u64, children])
 }
 
 fn refuse(groom: &scene::Groom) -> impl Fn(drench_geometry::GeometryError) -> SimError {

@@ -30,11 +30,12 @@ impl Simulation {
     pub fn build(scene: &Scene) -> Result<Self, SimError> {
         let solids = SolidModel::build_all(scene)?;
         let interaction = scene.interaction.as_ref().map(convert::interaction).transpose()?;
-        let strands = scene
-            .grooms
-            .iter()
-            .map(|groom| grooms::build(scene, groom, &solids, interaction.as_ref()))
-            .collect::<Result<Vec<_>, _>>()?;
+        let (mut strands, mut vertices) = (Vec::with_capacity(scene.grooms.len()), 0);
+        for groom in &scene.grooms {
+            let body = grooms::build(scene, groom, &solids, interaction.as_ref(), vertices)?;
+            vertices += body.model.vertex_count() as u64;
+            strands.push(body);
+        }
         let winds: Vec<_> = scene.winds.iter().map(convert::wind).collect();
         let model = Model {
             scene: scene.clone(),
@@ -66,13 +67,22 @@ impl Simulation {
 
     /// Lets strands settle for as long as the scene says, with all solids held at time 0; the figures of frame 0.
     pub fn begin(&mut self) -> Result<FrameStats, SimError> {
+        self.begin_unless(|| false).map(Option::unwrap_or_default)
+    }
+
+    /// Like [`Simulation::begin`], but given up, with no figures, as soon as `stop` says so between two steps. The
+    /// strands are then somewhere on their way: build the simulation anew.
+    pub fn begin_unless(&mut self, stop: impl Fn() -> bool) -> Result<Option<FrameStats>, SimError> {
         let dt = self.dt();
         let steps = (self.world.model.scene.simulation.settle / dt).round() as u64;
         let (mut report, start) = (Report::default(), time::Instant::now());
         for _ in 0..steps {
+            if stop() {
+                return Ok(None);
+            }
             substep(&mut self.world, Span { dt, ..Span::at(0.0) }, &mut report)?;
         }
-        self.statistics(report, start, steps as u32)
+        self.statistics(report, start, steps as u32).map(Some)
     }
 
     /// One frame further; its figures.

@@ -24,6 +24,11 @@ const PRIMITIVE_DETAIL: u32 = 5;
 const FIELD_CELLS: f64 = 128.0;
 /// The same for a solid that deforms: its field is baked anew every substep.
 const DEFORMING_FIELD_CELLS: f64 = 64.0;
+/// Sizes of a solid that make sense [m].
+const SIZES: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+/// How far from its origin a solid may reach [m], and how far it may move.
+const REACH: f64 = 1e7;
+const FARTHEST: f64 = 1e10;
 /// Boundary samples a solid may have.
 const BOUNDARY_LIMIT: usize = 4_000_000;
 
@@ -105,7 +110,8 @@ impl SolidModel {
             && solid.collide
             && interaction.boundary.is_some()
         {
-            model.boundary = boundary_samples(&model.mesh, interaction.cell, scene.simulation.seed).map_err(wrap)?;
+            let refuse = |source| SimError::Boundary { solid: solid.name.clone(), source };
+            model.boundary = boundary_samples(&model.mesh, interaction.cell, scene.simulation.seed).map_err(refuse)?;
         }
         Ok(model)
     }
@@ -169,8 +175,8 @@ impl SolidScratch {
 /// Brings all solids from where they are to where the scene has them at the end of the substep.
 pub fn move_to(model: &Model, solids: &mut [SolidScratch], span: Span) -> Result<(), SimError> {
     for (index, (solid, scratch)) in model.solids.iter().zip(solids).enumerate() {
-        scratch.before = placement(&model.scene, index, span.from);
-        scratch.after = placement(&model.scene, index, span.to);
+        scratch.before = placement(&model.scene, index, span.from)?;
+        scratch.after = placement(&model.scene, index, span.to)?;
         let Some(animation) = &solid.animation else { continue };
         let [before, after] = &mut scratch.deformed;
         for (positions, time) in [(before, span.from), (&mut *after, span.to)] {
@@ -184,9 +190,14 @@ pub fn move_to(model: &Model, solids: &mut [SolidScratch], span: Span) -> Result
     Ok(())
 }
 
-fn placement(scene: &Scene, solid: usize, time: f64) -> Placement {
+/// Where the scene has a solid. Motions were tried when the scene was read, but not at every time.
+fn placement(scene: &Scene, solid: usize, time: f64) -> Result<Placement, SimError> {
     let pose = scene.pose_of(solid, time);
-    Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 }
+    let DVec3 { x, y, z } = pose.position;
+    if !(pose.rotation.is_finite() && pose.position.length() <= FARTHEST) {
+        return Err(SimError::Motion { solid: scene.solids[solid].name.clone(), time, x, y, z });
+    }
+    Ok(Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 })
 }
 
 /// All that strands collide with during the substep.
@@ -267,6 +278,11 @@ fn mesh_of(solid: &Solid) -> Result<(TriMesh, Option<MeshAnimation>, Vec<String>
     }
     if solid.scale != 1.0 {
         mesh.transform(&DAffine3::from_scale(DVec3::splat(solid.scale)));
+    }
+    let (low, high) = mesh.bounds();
+    let (size, reach) = ((high - low).max_element(), low.abs().max(high.abs()).max_element());
+    if !(SIZES.contains(&size) && reach <= REACH) {
+        return Err(GeometryError::OutOfScale { size, reach });
     }
     mesh.compute_normals();
     Ok((mesh, animation, warnings))

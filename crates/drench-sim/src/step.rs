@@ -4,8 +4,8 @@ use crate::SimError;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, World};
-use drench_physics::diagnostics;
 use drench_physics::strands::{self, Environment, Tally};
+use drench_physics::{PhysicsError, diagnostics};
 
 /// One substep. Read it from top to bottom: it is the algorithm.
 pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(), SimError> {
@@ -26,7 +26,10 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
         let tally = report.stage("strands", || {
             strands::solve(&body.model, strands, working, roots, &environment, body.interaction.as_ref(), dt)
         });
-        let tally = tally.map_err(|source| SimError::Diverged { time: span.to, stage: "strands", source })?;
+        let tally = tally.map_err(|source| match source {
+            PhysicsError::GridTooLarge { .. } => SimError::Interaction(source),
+            source => SimError::Diverged { time: span.to, stage: "strands", source },
+        })?;
         book(report, &body.name, &tally);
         if !tally.is_finite() {
             let source = diagnostics::not_finite(&body.name, &body.model, strands);
@@ -37,12 +40,14 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
     if let Some(interaction) = &model.interaction {
         report.stage("interaction", || {
             solids::deposit(model, &scratch.solids, interaction, &mut scratch.boundary, dt);
+            scratch.boundary.check(interaction).map_err(SimError::Interaction)?;
             let deposits: Vec<_> = scratch.strands.iter().collect();
             scratch.grid.assemble(interaction, &deposits, &[&scratch.boundary]);
             for (body, strands) in model.strands.iter().zip(&mut state.strands) {
                 scratch.grid.apply(body.interaction.as_ref().unwrap_or(interaction), strands, dt);
             }
-        });
+            Ok(())
+        })?;
     }
     Ok(())
 }

@@ -13,11 +13,16 @@ mod scene_argument;
 mod text;
 
 use clap::Parser;
+use failure::Failure;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let cli = cli::Cli::parse();
-    match commands::dispatch(&cli.command) {
+    let outcome = commands::dispatch(&cli.command).and_then(|()| match text::lost() {
+        true => Err(Failure::Storage("standard output is full: what was printed is not complete".to_owned())),
+        false => Ok(()),
+    });
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             failure.tell();

@@ -1,12 +1,27 @@
 //! Lines, tables and numbers for people. A reader that went away (`| head`) is no error.
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
+
+static LOST: AtomicBool = AtomicBool::new(false);
 
 /// Writes a line to standard output.
 pub fn line(text: &str) {
-    // Whoever closed the pipe does not want to read more; the work goes on.
-    let _ = writeln!(std::io::stdout().lock(), "{text}");
+    // Whoever closed the pipe does not want to read more; the work goes on, also if there is no output at all.
+    match writeln!(std::io::stdout().lock(), "{text}") {
+        Err(error)
+            if matches!(error.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge) =>
+        {
+            LOST.store(true, Ordering::Relaxed)
+        }
+        _ => {}
+    }
+}
+
+/// Whether some of what was written to standard output did not find room.
+pub fn lost() -> bool {
+    LOST.load(Ordering::Relaxed)
 }
 
 /// Writes a line to standard error.

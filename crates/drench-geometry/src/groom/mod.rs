@@ -229,6 +229,10 @@ pub fn grow(mesh: &TriMesh, settings: &GroomSettings) -> Result<Groom, GeometryE
     if roots.is_empty() {
         return Err(GeometryError::NoRoots);
     }
+    if let Some(root) = roots.iter().find(|root| root.length > LONGEST) {
+        let (parameter, expected) = ("length of a strand, with `length_map`,", "at most 1e4 m");
+        return Err(GeometryError::InvalidParameter { parameter, value: root.length, expected });
+    }
 
     let baked;
     let skin = match settings.skin {
@@ -242,7 +246,7 @@ pub fn grow(mesh: &TriMesh, settings: &GroomSettings) -> Result<Groom, GeometryE
     let grower = Grower { settings, skin };
     let clumps = match settings.clump {
         Some(clump) if spacing > 0.0 => {
-            let points = scatter(clump.spacing, 1)?;
+            let points = scatter(clump.spacing, 1).map_err(clumps_refused)?;
             let centres = place(mesh, settings, points, (0.0, Stream::new(0, "")));
             Some(Clumps::grow(&grower, clump, &centres))
         }
@@ -256,9 +260,9 @@ pub fn grow(mesh: &TriMesh, settings: &GroomSettings) -> Result<Groom, GeometryE
     for root in &roots {
         let segments = (root.length / segment).round().clamp(2.0, f64::from(MOST_VERTICES - 1));
         total += segments as u64 + 1;
-        if total > u64::from(u32::MAX) {
+        if total > VERTEX_LIMIT {
             let (origin, what, fix) = ("groom".into(), "vertices", "use fewer strands or fewer vertices per strand");
-            return Err(GeometryError::TooMany { origin, what, count: total, limit: u64::from(u32::MAX), fix });
+            return Err(GeometryError::TooMany { origin, what, count: total, limit: VERTEX_LIMIT, fix });
         }
         offsets.push(total as u32);
     }
@@ -322,8 +326,26 @@ fn place(mesh: &TriMesh, settings: &GroomSettings, points: Vec<SurfacePoint>, va
     roots.into_iter().filter(|root| root.length > SHORTEST * settings.length).collect()
 }
 
+/// Hair longer than this is a mistake [m].
+const LONGEST: f64 = 1e4;
+/// Most vertices of a groom.
+const VERTEX_LIMIT: u64 = 200_000_000;
 /// Hair shorter than this fraction of the full length is left out.
 const SHORTEST: f64 = 1e-2;
+
+/// Says which distance it is that makes too many samples.
+fn clumps_refused(error: GeometryError) -> GeometryError {
+    match error {
+        GeometryError::TooManySamples { expected, limit, .. } => GeometryError::TooMany {
+            origin: "clump".into(),
+            what: "clumps",
+            count: expected as u64,
+            limit: limit as u64,
+            fix: "make `spacing` of the clumps larger",
+        },
+        other => other,
+    }
+}
 
 /// One slice for each strand.
 fn split<'a, T>(mut values: &'a mut [T], offsets: &[u32]) -> Vec<&'a mut [T]> {

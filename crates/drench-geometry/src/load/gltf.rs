@@ -4,7 +4,7 @@
 //! the binary chunk.
 
 use super::accessor::Buffers;
-use super::{LoadedMesh, malformed};
+use super::{LoadedMesh, malformed, read_file};
 use crate::animation::{Channel, Interpolation, MeshAnimation, Node, Piece, Placement, Skin, Target};
 use crate::clean::check_count;
 use crate::{GeometryError, TriMesh};
@@ -153,7 +153,7 @@ fn read_buffers(path: &Path, document: &Document, chunk: Option<&[u8]>) -> Resul
                 }
                 None => {
                     let file = path.parent().unwrap_or(Path::new("")).join(percent_decode(uri));
-                    std::fs::read(&file).map_err(|error| {
+                    read_file(&file, buffer.length() as u64).map_err(|error| {
                         let problem = format!("its file {} cannot be read ({error})", file.display());
                         malformed(path, &*place, problem, "keep the .bin file next to the .gltf file, or export a .glb")
                     })?

@@ -12,7 +12,11 @@ mod stl;
 
 use crate::animation::MeshAnimation;
 use crate::{GeometryError, TriMesh};
+use std::io::Read;
 use std::path::Path;
+
+/// Largest file [bytes].
+const LARGEST: u64 = 4 << 30;
 
 /// A mesh as it came from a file.
 #[derive(Clone, Debug)]
@@ -55,7 +59,25 @@ pub fn load_mesh(path: &Path, unit: f64, animation: Option<&str>) -> Result<Load
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, GeometryError> {
-    std::fs::read(path).map_err(|source| GeometryError::Read { path: path.into(), source })
+    let refuse = |source| GeometryError::Read { path: path.into(), source };
+    let bytes = read_file(path, LARGEST + 1).map_err(refuse)?;
+    if bytes.len() as u64 > LARGEST {
+        let (origin, fix) = (path.display().to_string(), "simplify the mesh");
+        let count = bytes.len() as u64;
+        return Err(GeometryError::TooMany { origin, what: "bytes", count, limit: LARGEST, fix });
+    }
+    Ok(bytes)
+}
+
+/// At most the first `most` bytes of a file. Pipes and devices, which may never end, are refused.
+fn read_file(path: &Path, most: u64) -> std::io::Result<Vec<u8>> {
+    let size = std::fs::metadata(path)?;
+    if !size.is_file() {
+        return Err(std::io::Error::other("it is not a file"));
+    }
+    let mut bytes = Vec::with_capacity(size.len().min(most) as usize);
+    std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Scales and cleans what a parser found.

@@ -62,7 +62,10 @@ pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<LoadedMesh, GeometryErr
         let place = error.line().map_or("data".into(), |line| format!("line {line}"));
         // The message may quote the whole line on several lines of its own.
         let message = error.to_string();
-        let problem = message.split("\n\t").next().unwrap_or("unreadable").trim_end_matches('.').to_string();
+        let problem = message.split("\n\t").next().unwrap_or("unreadable").trim_end_matches('.');
+        // It begins with the line again.
+        let problem =
+            problem.split_once(": ").filter(|(line, _)| line.starts_with("Line ")).map_or(problem, |(_, rest)| rest);
         malformed(path, place, problem, "correct it or export the mesh again")
     };
     let parser = Parser::<Row>::new();

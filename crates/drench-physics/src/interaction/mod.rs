@@ -26,6 +26,7 @@ mod deposit;
 mod grid;
 mod tile;
 
+pub(crate) use deposit::Room;
 pub use deposit::{BoundarySample, Deposit};
 pub use grid::Grid;
 

@@ -109,6 +109,9 @@ pub fn solve(
     let span =
         Span { base: 0, positions: &mut state.positions, velocities: &mut state.velocities, pulls: &mut state.pulls };
     split(&context, interaction, 0, span, &mut scratch.partitions);
+    if let Some(interaction) = interaction {
+        scratch.partitions.iter().try_for_each(|partition| partition.deposit.check(interaction))?;
+    }
     Ok(scratch.partitions.iter().fold(Tally::default(), |sum, partition| sum.join(partition.tally)))
 }
 

@@ -101,7 +101,7 @@ impl StrandModel {
             rest_directions: vec![Vec3::X; vertices],
             stiffness: vec![0.0; vertices],
             masses: vec![0.0; vertices],
-            radii: rest.radii.to_vec(),
+            radii: blunt(&rest),
             root_frames: Vec::with_capacity(rest.offsets.len().saturating_sub(1)),
             reaches: Vec::with_capacity(rest.offsets.len().saturating_sub(1)),
             partitions: Vec::new(),
@@ -244,12 +244,27 @@ fn check_topology(rest: &RestShape) -> Result<(), PhysicsError> {
             return Err(PhysicsError::Offsets { strand, from, to, vertices });
         }
     }
-    match rest.radii.iter().find(|r| !(r.is_finite() && **r > 0.0)) {
-        Some(&radius) => {
+    // Only a tip may be a point.
+    let tips = |i: usize| i > 0 && rest.radii[i - 1] > 0.0 && rest.offsets.binary_search(&(i as u32 + 1)).is_ok();
+    let good = |i: usize, r: f32| r.is_finite() && (r > 0.0 || r == 0.0 && tips(i));
+    match rest.radii.iter().enumerate().find(|(i, r)| !good(*i, **r)) {
+        Some((_, &radius)) => {
             Err(PhysicsError::Parameter { name: "radius", value: f64::from(radius), range: "finite and positive" })
         }
         None => Ok(()),
     }
+}
+
+/// The radii, with the mean of the half segment that it stands for where a tip is a point: air moves a hair without
+/// thickness at no effort.
+fn blunt(rest: &RestShape) -> Vec<f32> {
+    let mut radii = rest.radii.to_vec();
+    for tip in rest.offsets[1..].iter().map(|&end| end as usize - 1) {
+        if radii[tip] == 0.0 {
+            radii[tip] = 0.25 * radii[tip - 1];
+        }
+    }
+    radii
 }
 
 /// Cuts strands into runs of about equal vertex count. Depends on the model alone.

@@ -3,8 +3,9 @@
 use super::StrandModel;
 use super::lanes::{LANES, Lane, Lane3};
 use super::rod::Row;
-use crate::interaction::Deposit;
+use crate::interaction::{Deposit, Room};
 use glam::{DQuat, DVec3, Vec3};
+use std::sync::Arc;
 
 /// Everything about a body of strands that persists from step to step.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,6 +70,7 @@ pub struct StrandScratch {
 impl StrandScratch {
     /// Scratch for a model.
     pub fn new(model: &StrandModel) -> Self {
+        let room = Arc::new(Room::default());
         let partition = |_| Partition {
             old: vec![Lane3::ZERO; model.longest],
             new: vec![Lane3::ZERO; model.longest],
@@ -76,7 +78,7 @@ impl StrandScratch {
             directions: vec![Lane3::ZERO; model.longest],
             rod: vec![Row::default(); model.longest],
             watched: vec![Watched::default(); model.longest],
-            deposit: Deposit::default(),
+            deposit: Deposit::within(Arc::clone(&room)),
             tally: Tally::default(),
         };
         Self { partitions: (1..model.partitions.len()).map(partition).collect() }

@@ -122,7 +122,11 @@ impl<'a> Session<'a> {
 
     fn frame_loop(&mut self, last: u32, progress: &mut Progress) -> Result<(), Failure> {
         if self.folder.cache().is_none() {
-            let stats = self.simulation.begin().map_err(|error| self.diverged(error.into()))?;
+            let begun = self.simulation.begin_unless(interrupt::asked);
+            let Some(stats) = begun.map_err(|error| self.diverged(error.into()))? else {
+                let message = format!("stopped before the first frame; begin again with\n  {}", self.resume_command);
+                return Err(Failure::Interrupted(message));
+            };
             self.finish_frame(stats, progress)?;
             self.write_checkpoint()?;
         }
@@ -189,8 +193,11 @@ impl<'a> Session<'a> {
     fn diverged(&self, failure: Failure) -> Failure {
         match failure {
             Failure::Diverged(message) => Failure::Diverged(format!(
-                "{message}\n  frames up to {} are kept in {}\n  fix: more substeps, such as --set simulation.substeps={} --force",
-                self.simulation.frame_index(),
+                "{message}\n  {} in {}\n  fix: more substeps, such as --set simulation.substeps={} --force",
+                match self.stats.last() {
+                    Some(last) => format!("frames up to {} are kept", last.frame),
+                    None => "no frame was finished".to_owned(),
+                },
                 self.folder.path().display(),
                 self.scene.simulation.substeps * 2,
             )),
