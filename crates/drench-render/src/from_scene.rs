@@ -5,9 +5,8 @@ use drench_scene as scene;
 use glam::{DVec3, Vec3};
 
 impl Settings {
-    /// The settings of a scene's pictures: those of `look` if given, otherwise the scene's own.
-    pub fn from_scene(scene: &scene::Scene, look: Option<&scene::Look>) -> Self {
-        let render = look.map_or(&scene.render, |look| &look.render);
+    /// The settings of a scene's pictures, with one of its variations of `[render]`.
+    pub fn from_scene(scene: &scene::Scene, render: &scene::Render) -> Self {
         Self {
             width: render.width,
             height: render.height,

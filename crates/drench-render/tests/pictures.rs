@@ -185,7 +185,7 @@ fn odd_frames_give_a_picture_or_an_error_but_no_panic() {
 fn scenes_become_settings() {
     let source = drench_scene::Source::named("bunny");
     let scene = drench_scene::load(source, None, &[]).unwrap();
-    let settings = Settings::from_scene(&scene, None);
+    let settings = Settings::from_scene(&scene, &scene.render);
     assert_eq!((settings.width, settings.height), (scene.render.width, scene.render.height));
     assert_eq!(settings.lights.len(), scene.lights.len());
     let view = View::from_scene(&scene, &scene.cameras[0], 0.5);

@@ -49,6 +49,8 @@ pub fn build(
         interaction: interaction.map(|common| Interaction {
             friction: groom.strand.friction.unwrap_or(common.friction),
             repulsion: groom.strand.repulsion.unwrap_or(common.repulsion),
+            // A guide stands for its children too: hair is as dense with few guides as with many.
+            reference: common.reference / f64::from(1 + groom.children),
             ..*common
         }),
         children: grown.children,

@@ -24,7 +24,7 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
     let bodies = model.strands.iter().zip(&mut state.strands).zip(&mut scratch.strands).zip(&scratch.roots);
     for (((body, strands), working), roots) in bodies {
         let tally = report.stage("strands", || {
-            strands::solve(&body.model, strands, working, roots, &environment, model.interaction.as_ref(), dt)
+            strands::solve(&body.model, strands, working, roots, &environment, body.interaction.as_ref(), dt)
         });
         let tally = tally.map_err(|source| match source {
             PhysicsError::GridTooLarge { .. } => SimError::Interaction(source),
@@ -44,8 +44,7 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
             let deposits: Vec<_> = scratch.strands.iter().collect();
             scratch.grid.assemble(interaction, &deposits, &[&scratch.boundary]);
             for (body, strands) in model.strands.iter().zip(&mut state.strands) {
-                let own = body.interaction.as_ref().unwrap_or(interaction);
-                scratch.grid.apply(own, strands, dt);
+                scratch.grid.apply(body.interaction.as_ref().unwrap_or(interaction), strands, dt);
             }
             Ok(())
         })?;

@@ -4,8 +4,9 @@ mod cli;
 mod commands;
 mod expectations;
 mod failure;
+mod framing;
 mod interrupt;
-mod look;
+
 mod pictures;
 mod progress;
 mod scene_argument;

@@ -1,10 +1,10 @@
 //! The pictures of a run as files, and the movie made of them.
 
 use crate::failure::Failure;
-use crate::look;
+use crate::framing;
 use drench_io::Frame;
 use drench_render::movie::MovieWriter;
-use drench_render::{Renderer, View};
+use drench_render::{Renderer, Settings, View};
 use drench_scene::{Camera, Render, Scene};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ impl<'a> Gallery<'a> {
             None => scene.cameras.first(),
             Some(name) => Some(find(&scene.cameras, |camera| &camera.name, name, "camera")?),
         };
-        let renderer = Renderer::new(look::settings(scene, render))?;
+        let renderer = Renderer::new(Settings::from_scene(scene, render))?;
         let images = folder.join("images");
         fs::create_dir_all(&images).map_err(|error| storage("create", &images, &error))?;
         Ok(Self { scene, camera, framing: None, renderer, folder: folder.to_owned(), every: render.every.max(1) })
@@ -53,7 +53,7 @@ impl<'a> Gallery<'a> {
     pub fn look_at(&mut self, frame: &Frame) {
         if self.camera.is_none() && self.framing.is_none() {
             let settings = self.renderer.settings();
-            self.framing = Some(look::framing_view(self.scene, frame, settings.width, settings.height));
+            self.framing = Some(framing::framing_view(self.scene, frame, settings.width, settings.height));
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Gallery<'a> {
     pub fn draw(&mut self, frame: &Frame) -> Result<(), Failure> {
         self.look_at(frame);
         let view = match (self.camera, self.framing) {
-            (Some(camera), _) => look::view(self.scene, camera, frame.time),
+            (Some(camera), _) => View::from_scene(self.scene, camera, frame.time),
             (None, framing) => framing.unwrap_or_default(),
         };
         let picture = self.renderer.render(frame, &view)?;

@@ -133,28 +133,38 @@ pub fn interpolate(
     slices.into_par_iter().enumerate().filter(|(_, out)| !out.is_empty()).for_each(|(child, out)| {
         let guides = children.guides[child].map(strand);
         let root = skin(child).unwrap_or_default();
-        let reach = |k: usize| match guides[k] {
-            [first, .., last] => Vec3::from(*last) - Vec3::from(*first),
-            _ => Vec3::ZERO,
-        };
-        let mut weights = children.weights[child];
-        for k in 1..3 {
-            weights[k] *= if guides[k].len() < 2 { 0.0 } else { agreement(reach(k), reach(0)) };
-        }
-        let sum: f32 = weights.iter().sum();
-        let scale = children.length_ratio[child] / if sum > 0.0 { sum } else { 1.0 };
-        let last = (out.len() - 1).max(1) as f32;
-        for (i, p) in out.iter_mut().enumerate() {
-            let mut offset = Vec3::ZERO;
-            for k in 0..3 {
-                if weights[k] > 0.0 {
-                    offset += offset_at(guides[k], i as f32 / last) * weights[k];
-                }
-            }
-            *p = (root + offset * scale).to_array();
-        }
+        let vertices = follow(guides, children.weights[child], children.length_ratio[child], root);
+        out.iter_mut().zip(vertices).for_each(|(p, vertex)| *p = vertex.to_array());
     });
     (offsets, positions)
+}
+
+/// The vertices of one child that stands at `root` and follows these guides, as many as the first guide has.
+pub fn follow(
+    guides: [&[[f32; 3]]; 3],
+    mut weights: [f32; 3],
+    length_ratio: f32,
+    root: Vec3,
+) -> impl Iterator<Item = Vec3> {
+    let reach = |k: usize| match guides[k] {
+        [first, .., last] => Vec3::from(*last) - Vec3::from(*first),
+        _ => Vec3::ZERO,
+    };
+    for k in 1..3 {
+        weights[k] *= if guides[k].len() < 2 { 0.0 } else { agreement(reach(k), reach(0)) };
+    }
+    let sum: f32 = weights.iter().sum();
+    let scale = length_ratio / if sum > 0.0 { sum } else { 1.0 };
+    let last = guides[0].len().saturating_sub(1).max(1) as f32;
+    (0..guides[0].len()).map(move |i| {
+        let mut offset = Vec3::ZERO;
+        for k in 0..3 {
+            if weights[k] > 0.0 {
+                offset += offset_at(guides[k], i as f32 / last) * weights[k];
+            }
+        }
+        root + offset * scale
+    })
 }
 
 /// Offset from the root at the fraction `x` of a strand's length.

@@ -2,9 +2,9 @@
 
 use crate::cli::BenchArguments;
 use crate::failure::Failure;
-use crate::{look, text};
+use crate::text;
 use drench_io::{Frame, FrameCache};
-use drench_render::Renderer;
+use drench_render::{Renderer, Settings, View};
 use drench_scene::{Scene, Size, Source};
 use drench_sim::bench::{BENCHES, Bench};
 use drench_sim::{SimError, Simulation, report};
@@ -141,9 +141,9 @@ fn render_bunny() -> Result<Vec<f64>, SimError> {
     let frame = first_frame(&scene)?;
     let mut samples = Vec::new();
     if let (Ok(mut renderer), Some(camera)) =
-        (Renderer::new(look::settings(&scene, &scene.render)), scene.cameras.first())
+        (Renderer::new(Settings::from_scene(&scene, &scene.render)), scene.cameras.first())
     {
-        let view = look::view(&scene, camera, 0.0);
+        let view = View::from_scene(&scene, camera, 0.0);
         for _ in 0..3 {
             let start = Instant::now();
             if renderer.render(&frame, &view).is_err() {
