@@ -9,7 +9,7 @@
 //! | [`promises`] | the same bits on any number of threads and after a resume |
 
 mod bench_strand;
-mod iterations;
+pub mod iterations;
 mod promises;
 mod sampling;
 mod strands;
