@@ -36,9 +36,8 @@ pub struct ClosestPoint {
 }
 
 impl ClosestPoint {
-    /// The same point by its place on the mesh that the tree was built for.
-    pub fn surface_point(&self, mesh: &TriMesh) -> SurfacePoint {
-        let [a, b, c] = mesh.corners(self.triangle as usize);
+    /// The same point by its place on its triangle, which has these corners [m].
+    pub fn surface_point(&self, [a, b, c]: [DVec3; 3]) -> SurfacePoint {
         let (e, f, p) = (b - a, c - a, self.point - a);
         let (ee, ef, ff, ep, fp) = (e.dot(e), e.dot(f), f.dot(f), e.dot(p), f.dot(p));
         let area = ee * ff - ef * ef;

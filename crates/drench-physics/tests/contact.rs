@@ -148,7 +148,7 @@ fn a_deforming_surface_carries_what_touches_it() {
     let ground = Field::HalfSpace;
     let slide = |_: DVec3| DVec3::Z * 0.001;
     for _ in 0..10 {
-        let collider = [Collider::new(&ground, Placement::IDENTITY, Placement::IDENTITY, 1.0).deforming(&slide)];
+        let collider = [Collider::new(&ground, Placement::IDENTITY, Placement::IDENTITY, 1.0).deforming(&slide, 0.001)];
         body.step_among(&collider, 0.01);
     }
     assert!(body.state.positions[7].z > 0.005, "{}", body.state.positions[7]);

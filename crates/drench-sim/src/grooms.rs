@@ -140,7 +140,8 @@ fn settings<'a>(scene: &Scene, groom: &scene::Groom, skin: &'a SolidModel) -> Re
 
 fn nearest_points(mesh: &TriMesh, points: &[DVec3]) -> Vec<SurfacePoint> {
     let bvh = Bvh::build(mesh);
-    points.iter().filter_map(|point| bvh.closest_point(*point)).map(|closest| closest.surface_point(mesh)).collect()
+    let closest = points.iter().filter_map(|point| bvh.closest_point(*point));
+    closest.map(|closest| closest.surface_point(mesh.corners(closest.triangle as usize))).collect()
 }
 
 /// The triangles of the face groups that a groom names.

@@ -6,6 +6,7 @@
 use crate::SimError;
 use crate::world::{Model, StrandBody};
 use drench_geometry::animation::MeshAnimation;
+use drench_geometry::bvh::Bvh;
 use drench_geometry::field::{DistanceField, Field};
 use drench_geometry::load::load_mesh;
 use drench_geometry::poisson::{self, PoissonSettings};
@@ -82,6 +83,8 @@ pub struct SolidScratch {
     deformed: [Vec<DVec3>; 2],
     /// Its field at the end; absent if it is rigid.
     field: Option<Field>,
+    /// Its skin at the beginning, to be asked for what is nearest; absent if it is rigid or nothing collides with it.
+    skin: Option<Bvh>,
 }
 
 impl SolidModel {
@@ -139,7 +142,8 @@ impl SolidModel {
             None => [Vec::new(), Vec::new()],
         };
         let field = self.animation.as_ref().and_then(|_| self.field.clone());
-        SolidScratch { before: Placement::IDENTITY, after: Placement::IDENTITY, deformed, field }
+        let skin = field.as_ref().map(|_| Bvh::build(&self.mesh));
+        SolidScratch { before: Placement::IDENTITY, after: Placement::IDENTITY, deformed, field, skin }
     }
 }
 
@@ -179,12 +183,15 @@ pub fn move_to(model: &Model, solids: &mut [SolidScratch], span: Span) -> Result
         scratch.after = placement(&model.scene, index, span.to)?;
         let Some(animation) = &solid.animation else { continue };
         let [before, after] = &mut scratch.deformed;
-        for (positions, time) in [(before, span.from), (&mut *after, span.to)] {
+        for (positions, time) in [(&mut *before, span.from), (&mut *after, span.to)] {
             animation.pose_at(time, positions);
             positions.iter_mut().for_each(|position| *position *= solid.scale);
         }
         if let Some(Field::Baked(field)) = &mut scratch.field {
             field.update(after).map_err(|source| SimError::Solid { solid: solid.name.clone(), source })?;
+        }
+        if let Some(skin) = &mut scratch.skin {
+            skin.refit(before, &solid.mesh.triangles);
         }
     }
     Ok(())
@@ -200,17 +207,55 @@ fn placement(scene: &Scene, solid: usize, time: f64) -> Result<Placement, SimErr
     Ok(Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 })
 }
 
-/// All that strands collide with during the substep.
-pub fn colliders<'a>(model: &'a Model, solids: &'a [SolidScratch]) -> Vec<Collider<'a>> {
+/// How the skin of a solid that deforms moves near a point of its own frame, and by how much at most [m].
+pub struct SkinMotion<'a> {
+    displacement: Box<dyn Fn(DVec3) -> DVec3 + Sync + 'a>,
+    most: f64,
+}
+
+impl SkinMotion<'_> {
+    /// Displacement during the substep of the skin nearest to a point [m].
+    pub fn at(&self, local: DVec3) -> DVec3 {
+        (self.displacement)(local)
+    }
+}
+
+/// The motion of every solid's skin during the substep; none where it is rigid.
+pub fn skins<'a>(model: &'a Model, solids: &'a [SolidScratch]) -> Vec<Option<SkinMotion<'a>>> {
     let of_solid = |(solid, scratch): (&'a SolidModel, &'a SolidScratch)| {
+        let skin = scratch.skin.as_ref()?;
+        let ([before, after], triangles) = (&scratch.deformed, &solid.mesh.triangles);
+        let displacement = move |local: DVec3| {
+            let Some(closest) = skin.closest_point(local) else { return DVec3::ZERO };
+            let corners = triangles[closest.triangle as usize].map(|vertex| before[vertex as usize]);
+            let point = closest.surface_point(corners);
+            point.interpolate(triangles, after) - point.interpolate(triangles, before)
+        };
+        let moved = before.iter().zip(after).map(|(before, after)| before.distance(*after));
+        Some(SkinMotion { displacement: Box::new(displacement), most: moved.fold(0.0, f64::max) })
+    };
+    model.solids.iter().zip(solids).map(of_solid).collect()
+}
+
+/// All that strands collide with during the substep.
+pub fn colliders<'a>(
+    model: &'a Model,
+    solids: &'a [SolidScratch],
+    skins: &'a [Option<SkinMotion<'a>>],
+) -> Vec<Collider<'a>> {
+    let of_solid = |((solid, scratch), skin): ((&'a SolidModel, &'a SolidScratch), &'a Option<SkinMotion<'a>>)| {
         let field = scratch.field.as_ref().or(solid.field.as_ref())?;
-        Some(Collider::new(field, scratch.before, scratch.after, solid.friction))
+        let rigid = Collider::new(field, scratch.before, scratch.after, solid.friction);
+        Some(match skin {
+            Some(skin) => rigid.deforming(&*skin.displacement, skin.most),
+            None => rigid,
+        })
     };
     let ground = model.scene.ground.as_ref().map(|ground| {
         let place = Placement::at(DVec3::Y * ground.height);
         Collider::new(&Field::HalfSpace, place, place, ground.friction)
     });
-    model.solids.iter().zip(solids).filter_map(of_solid).chain(ground).collect()
+    model.solids.iter().zip(solids).zip(skins).filter_map(of_solid).chain(ground).collect()
 }
 
 /// Enters the solids into the interaction grid, a little below their skin [Henne2013, 4.2.5].

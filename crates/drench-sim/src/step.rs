@@ -14,7 +14,8 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
 
     report.stage("motion", || pose(model, scratch, span))?;
 
-    let colliders = solids::colliders(model, &scratch.solids);
+    let skins = solids::skins(model, &scratch.solids);
+    let colliders = solids::colliders(model, &scratch.solids, &skins);
     let environment = Environment {
         gravity: model.scene.simulation.gravity,
         air: model.air,

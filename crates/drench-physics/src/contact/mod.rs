@@ -67,6 +67,8 @@ pub type Deformation<'a> = &'a (dyn Fn(DVec3) -> DVec3 + Sync);
 pub struct Collider<'a> {
     field: &'a dyn SignedDistance,
     deformation: Option<Deformation<'a>>,
+    /// Largest displacement of the deforming surface [local m].
+    deformed_most: f64,
     friction: f64,
     scale: f64,
     inverse_scale: f64,
@@ -89,6 +91,7 @@ impl<'a> Collider<'a> {
         Self {
             field,
             deformation: None,
+            deformed_most: 0.0,
             friction,
             scale: after.scale,
             inverse_scale: 1.0 / after.scale,
@@ -102,9 +105,9 @@ impl<'a> Collider<'a> {
         }
     }
 
-    /// The same solid with a surface that also deforms over the substep.
-    pub fn deforming(self, deformation: Deformation<'a>) -> Self {
-        Self { deformation: Some(deformation), ..self }
+    /// The same solid with a surface that also deforms over the substep, nowhere by more than `most` [local m].
+    pub fn deforming(self, deformation: Deformation<'a>, most: f64) -> Self {
+        Self { deformation: Some(deformation), deformed_most: most, ..self }
     }
 
     #[inline]
@@ -140,7 +143,7 @@ impl<'a> Collider<'a> {
 
     /// How far the solid's motion carries any point within `reach` of `point` over the substep, at most [m].
     fn carry(&self, point: DVec3, reach: f64) -> f64 {
-        let carried = self.world(self.local_before(point));
-        (carried - point).length() + self.turn * reach
+        let rigid = self.inward_before * ((point - self.origin_before) * self.inverse_scale_before);
+        (self.world(rigid) - point).length() + self.turn * reach + self.deformed_most * self.scale
     }
 }
