@@ -35,7 +35,7 @@ const TRIANGLE_BYTES: u64 = 120;
 
 /// Counts what a scene would simulate. Solids are built without their fields, grooms are not grown.
 pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
-    let solids = scene.solids.iter().map(SolidModel::mesh_only).collect::<Result<Vec<_>, _>>()?;
+    let solids = SolidModel::meshes_only(scene)?;
     let simulation = &scene.simulation;
     let step_rate = simulation.fps * f64::from(simulation.substeps);
     let mut estimate = Estimate {

@@ -88,14 +88,24 @@ pub struct SolidScratch {
 }
 
 impl SolidModel {
-    /// Builds the solids of a scene. Those of equal shape are built once.
+    /// Builds the solids of a scene.
     pub fn build_all(scene: &Scene) -> Result<Vec<Self>, SimError> {
+        Self::each_once(scene, |solid| Self::build(scene, solid))
+    }
+
+    /// The solids of a scene as far as is needed to count what grows on them.
+    pub fn meshes_only(scene: &Scene) -> Result<Vec<Self>, SimError> {
+        Self::each_once(scene, Self::mesh_only)
+    }
+
+    /// Every solid of the scene; those of equal shape are built once.
+    fn each_once(scene: &Scene, build: impl Fn(&Solid) -> Result<Self, SimError>) -> Result<Vec<Self>, SimError> {
         let mut models: Vec<Self> = Vec::with_capacity(scene.solids.len());
         for (index, solid) in scene.solids.iter().enumerate() {
             let twin = scene.solids[..index].iter().position(|other| same_body(other, solid));
             models.push(match twin {
                 Some(twin) => Self { name: solid.name.clone(), friction: solid.friction, ..models[twin].clone() },
-                None => Self::build(scene, solid)?,
+                None => build(solid)?,
             });
         }
         Ok(models)
@@ -119,8 +129,8 @@ impl SolidModel {
         Ok(model)
     }
 
-    /// A solid that nothing collides with: enough to count what grows on it.
-    pub fn mesh_only(solid: &Solid) -> Result<Self, SimError> {
+    /// A solid that nothing collides with.
+    fn mesh_only(solid: &Solid) -> Result<Self, SimError> {
         let wrap = |source| SimError::Solid { solid: solid.name.clone(), source };
         let (mesh, animation, warnings) = mesh_of(solid).map_err(wrap)?;
         Ok(Self {
