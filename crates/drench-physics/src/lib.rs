@@ -14,9 +14,11 @@ pub mod air;
 pub mod contact;
 pub mod diagnostics;
 mod error;
+pub mod grains;
 pub mod interaction;
 pub mod rigid;
 pub mod strands;
 pub mod synthetic;
+pub mod wetting;
 
 pub use error::PhysicsError;
