@@ -309,7 +309,7 @@ fn removing_grains_keeps_the_contacts_of_the_others() {
         pairs.sort_unstable();
         pairs
     };
-    let gone = |id: u32| id % 7 == 0;
+    let gone = |id: u32| id.is_multiple_of(7);
     let expected: Vec<_> = partner_ids(&bench.state).into_iter().filter(|p| !gone(p.0) && !gone(p.1)).collect();
     let ids = bench.state.ids.clone();
     bench.state.retain(|i| !gone(ids[i]));
