@@ -70,6 +70,7 @@ pub struct Collider<'a> {
     /// Largest displacement of the deforming surface [local m].
     deformed_most: f64,
     friction: f64,
+    body: Option<usize>,
     scale: f64,
     inverse_scale: f64,
     /// World from local after the substep, and local from world before and after (rotations; then scale).
@@ -94,6 +95,7 @@ impl<'a> Collider<'a> {
             deformation: None,
             deformed_most: 0.0,
             friction,
+            body: None,
             scale: after.scale,
             inverse_scale: 1.0 / after.scale,
             outward: DMat3::from_quat(after.rotation),
@@ -133,6 +135,16 @@ impl<'a> Collider<'a> {
         let seen = if self.moves { point + self.carried(point) * (1.0 - done) } else { point };
         let (distance, gradient) = self.sample(self.local(seen));
         (distance * self.scale, self.outward * gradient)
+    }
+
+    /// The same solid as part of a rigid body, which gets what cords do to it.
+    pub fn of_body(self, index: usize) -> Self {
+        Self { body: Some(index), ..self }
+    }
+
+    /// The rigid body it is part of.
+    pub fn body(&self) -> Option<usize> {
+        self.body
     }
 
     #[inline]
