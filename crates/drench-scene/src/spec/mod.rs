@@ -13,7 +13,7 @@ mod strand;
 
 pub use air::{Air, Wind};
 pub use expect::{Expectation, Over};
-pub use grains::{Bridge, GrainFill, Grains, Pour, Wetness};
+pub use grains::{Bridge, Distribution, GrainFill, Grains, Pour, Wetness};
 pub use groom::{Clump, Curl, DirectionMap, Groom, Map, MapSource, NoiseStyle, Roots};
 pub use light::{Ground, Light, Sky};
 pub use liquid::{Drain, Emitter, Liquid, LiquidFill, LiquidMaterial, LiquidMethod, Outlet, Region, ViscositySolver};
