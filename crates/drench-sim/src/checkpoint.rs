@@ -1,7 +1,8 @@
 //! The saved state as bytes and back, bit for bit.
 //!
 //! Layout, little endian: frame (u32), body count (u32), then per body the counts of positions and pulls (u64 each),
-//! positions and velocities (3 f64 a vertex) and pulls (3 f32 a vertex). Checksums and versions are the container's.
+//! positions and velocities (3 f64 a vertex) and pulls (3 f32 a vertex); then the rigid bodies as a length (u64) and the
+//! bytes of their solver. Checksums and versions are the container's.
 
 use crate::SimError;
 use crate::world::State;
@@ -24,6 +25,9 @@ pub fn encode(state: &State) -> Vec<u8> {
             vector.to_array().iter().for_each(|x| bytes.extend(x.to_le_bytes()));
         }
     }
+    let rigid = state.rigid.snapshot();
+    bytes.extend((rigid.len() as u64).to_le_bytes());
+    bytes.extend(rigid);
     bytes
 }
 
@@ -52,10 +56,13 @@ pub fn decode(bytes: &[u8], state: &mut State) -> Result<(), SimError> {
             .collect::<Result<_, SimError>>()?;
         strands.push(StrandState { positions, velocities, pulls });
     }
+    let rigid = u64::from_le_bytes(reader.take()?) as usize;
+    let rigid = reader.slice(rigid)?;
     if !reader.bytes.is_empty() {
         return Err(mismatch("bytes left over", reader.bytes.len(), 0));
     }
-    *state = State { frame, strands };
+    state.rigid.restore(rigid).map_err(|error| SimError::Checkpoint(error.to_string()))?;
+    (state.frame, state.strands) = (frame, strands);
     Ok(())
 }
 
@@ -67,7 +74,14 @@ struct Reader<'a> {
     bytes: &'a [u8],
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    fn slice(&mut self, count: usize) -> Result<&'a [u8], SimError> {
+        let (head, rest) =
+            self.bytes.split_at_checked(count).ok_or_else(|| SimError::Checkpoint("it ends too early".to_owned()))?;
+        self.bytes = rest;
+        Ok(head)
+    }
+
     fn take<const N: usize>(&mut self) -> Result<[u8; N], SimError> {
         let (head, rest) =
             self.bytes.split_first_chunk().ok_or_else(|| SimError::Checkpoint("it ends too early".to_owned()))?;
