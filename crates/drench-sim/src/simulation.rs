@@ -57,7 +57,7 @@ impl Simulation {
             grid: Grid::default(),
             boundary: Deposit::default(),
         };
-        let mut state = State { frame: 0, strands: Vec::new(), rigid };
+        let mut state = State { rigid, ..State::default() };
         step::pose(&model, &state, &mut scratch, Span::at(0.0))?;
         state.strands = model
             .strands

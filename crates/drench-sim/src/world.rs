@@ -4,6 +4,7 @@
 //! bit, so a checkpoint holds the state alone.
 
 use crate::bodies::{BodyModel, BodyScratch};
+use crate::ledger::Ledger;
 use crate::solids::{SolidModel, SolidScratch};
 use drench_geometry::SurfacePoint;
 use drench_geometry::groom::Children;
@@ -66,7 +67,7 @@ pub struct StrandBody {
 }
 
 /// What must be saved to go on.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// Frames done. Time follows from it: a clock that is added to would drift.
     pub frame: u32,
@@ -74,6 +75,8 @@ pub struct State {
     pub strands: Vec<StrandState>,
     /// Rigid bodies and their contacts.
     pub rigid: RigidWorld,
+    /// The water that came and went.
+    pub ledger: Ledger,
 }
 
 /// What can be computed anew.
