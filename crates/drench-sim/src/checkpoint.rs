@@ -21,6 +21,9 @@ pub fn decode(bytes: &[u8], state: &mut State) -> Result<(), SimError> {
         fits("velocities", saved.velocities.len(), expected.velocities.len())?;
         fits("pulls", saved.pulls.len(), expected.pulls.len())?;
     }
+    if !saved.rigid.fits(&state.rigid) {
+        return Err(SimError::Checkpoint("it has other rigid bodies".to_owned()));
+    }
     *state = saved;
     Ok(())
 }

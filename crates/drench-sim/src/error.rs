@@ -180,6 +180,17 @@ pub enum SimError {
         /// Position along z [m].
         z: f64,
     },
+    /// A mesh that deforms cannot be a rigid body.
+    #[error(
+        "solid \"{solid}\": its mesh deforms, so it cannot be a rigid body; leave out `body`, or use a mesh without animation"
+    )]
+    DeformingBody {
+        /// Name of the solid.
+        solid: String,
+    },
+    /// Rigid bodies that cannot be made.
+    #[error("rigid body {0}")]
+    Bodies(PhysicsError),
     /// The interaction's parameters are refused.
     #[error("[interaction]: {0}")]
     Interaction(PhysicsError),

@@ -4,6 +4,7 @@
 //! frame by frame.
 
 pub mod bench;
+pub mod bodies;
 mod capture;
 mod checkpoint;
 mod convert;

@@ -1,5 +1,7 @@
 //! A simulation: built from a scene, advanced frame by frame, saved and restored.
 
+use crate::bodies;
+use crate::bodies::BodyScratch;
 use crate::capture;
 use crate::checkpoint;
 use crate::grooms;
@@ -36,24 +38,28 @@ impl Simulation {
             vertices += body.model.vertex_count() as u64;
             strands.push(body);
         }
+        let (bodies, rigid) = bodies::build(scene, &solids)?;
         let winds: Vec<_> = scene.winds.iter().map(convert::wind).collect();
         let model = Model {
             scene: scene.clone(),
             solids,
             strands,
+            bodies,
             air: convert::air(&scene.air),
             flow: AirFlow::new(&winds, scene.simulation.seed),
             interaction,
         };
         let mut scratch = Scratch {
             solids: model.solids.iter().map(SolidModel::scratch).collect(),
+            bodies: BodyScratch::default(),
             roots: model.strands.iter().map(|body| Roots::at_rest(vec![DVec3::ZERO; body.roots.len()])).collect(),
             strands: model.strands.iter().map(|body| StrandScratch::new(&body.model)).collect(),
             grid: Grid::default(),
             boundary: Deposit::default(),
         };
-        step::pose(&model, &mut scratch, Span::at(0.0))?;
-        let strands = model
+        let mut state = State { rigid, ..State::default() };
+        step::pose(&model, &state, &mut scratch, Span::at(0.0))?;
+        state.strands = model
             .strands
             .iter()
             .map(|body| {
@@ -62,7 +68,7 @@ impl Simulation {
                 StrandState::at_rest(&body.model, world)
             })
             .collect();
-        Ok(Self { world: World { model, state: State { strands, ..State::default() }, scratch } })
+        Ok(Self { world: World { model, state, scratch } })
     }
 
     /// Lets strands settle for as long as the scene says, with all solids held at time 0; the figures of frame 0.
@@ -124,8 +130,10 @@ impl Simulation {
 
     /// What was repaired in the scene's meshes, with the solid's name.
     pub fn warnings(&self) -> Vec<String> {
-        let solids = &self.world.model.solids;
-        solids.iter().flat_map(|solid| solid.warnings.iter().map(|text| format!("{}: {text}", solid.name))).collect()
+        let (solids, bodies) = (&self.world.model.solids, &self.world.model.bodies);
+        let of_meshes =
+            solids.iter().flat_map(|solid| solid.warnings.iter().map(|text| format!("{}: {text}", solid.name)));
+        of_meshes.chain(bodies.warnings.iter().cloned()).collect()
     }
 
     /// What pictures, viewer and exports may see of the world now.
@@ -143,8 +151,8 @@ impl Simulation {
         checkpoint::decode(bytes, &mut self.world.state)?;
         // Frames and root directions of the last substep are scratch: compute them anew.
         let now = Span::at(self.time());
-        step::pose(&self.world.model, &mut self.world.scratch, now)?;
-        Ok(())
+        let World { model, state, scratch } = &mut self.world;
+        step::pose(model, state, scratch, now)
     }
 
     fn statistics(&self, report: Report, start: time::Instant, steps: u32) -> Result<FrameStats, SimError> {
@@ -170,7 +178,20 @@ impl Simulation {
             energy.gravitational += figures.gravitational_energy;
             speed_max = speed_max.max(figures.speed_max);
             let own = Strain { max: figures.strain_max, mean: figures.strain_mean };
-            bodies.insert(body.name.clone(), BodyStats { strain: own, speed_max: figures.speed_max });
+            bodies.insert(
+                body.name.clone(),
+                BodyStats { strain: Some(own), speed_max: figures.speed_max, ..BodyStats::default() },
+            );
+        }
+        for (name, figures) in bodies::figures(model, state) {
+            speed_max = speed_max.max(figures.speed_max);
+            bodies.insert(name.to_owned(), figures);
+        }
+        let [kinetic, gravitational] = state.rigid.energy();
+        energy.kinetic += kinetic;
+        energy.gravitational += gravitational;
+        if !state.rigid.is_empty() {
+            counts.insert("rigid_bodies".to_owned(), state.rigid.bodies().len() as u64);
         }
         let has_strands = !model.strands.is_empty();
         let dt = if steps > 0 { self.dt() } else { 0.0 };
@@ -188,7 +209,7 @@ impl Simulation {
             strain: has_strands.then_some(strain),
             penetration_max: report.penetration_max,
             speed_max,
-            energy: has_strands.then_some(energy),
+            energy: (has_strands || !state.rigid.is_empty()).then_some(energy),
             warnings: report.warnings(),
             bodies,
         })

@@ -202,9 +202,12 @@ impl SolidScratch {
     }
 }
 
-/// Brings all solids from where they are to where the scene has them at the end of the substep.
+/// Brings all solids that the scene moves from where they are to where the scene has them at the end of the substep.
 pub fn move_to(model: &Model, solids: &mut [SolidScratch], span: Span) -> Result<(), SimError> {
     for (index, (solid, scratch)) in model.solids.iter().zip(solids).enumerate() {
+        if model.scene.solids[index].body.is_some() {
+            continue;
+        }
         scratch.before = placement(&model.scene, index, span.from)?;
         scratch.after = placement(&model.scene, index, span.to)?;
         let Some(animation) = &solid.animation else { continue };

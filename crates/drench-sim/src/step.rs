@@ -1,9 +1,10 @@
 //! The time step.
 
 use crate::SimError;
+use crate::bodies;
 use crate::report::Report;
 use crate::solids::{self, Span};
-use crate::world::{Model, Scratch, World};
+use crate::world::{Model, Scratch, State, World};
 use drench_physics::strands::{self, Environment, Tally};
 use drench_physics::{PhysicsError, diagnostics};
 
@@ -12,8 +13,15 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
     let World { model, state, scratch } = world;
     let dt = span.dt;
 
-    report.stage("motion", || pose(model, scratch, span))?;
+    report.stage("motion", || {
+        solids::move_to(model, &mut scratch.solids, span)?;
+        bodies::begin(model, state, &mut scratch.bodies, &mut scratch.solids, &model.flow.at(span.to), span);
+        Ok(())
+    })?;
 
+    report.stage("bodies", || bodies::step(model, state, &scratch.bodies, &mut scratch.solids, span))?;
+
+    carry_roots(model, scratch);
     let skins = solids::skins(model, &scratch.solids);
     let colliders = solids::colliders(model, &scratch.solids, &skins);
     let environment = Environment {
@@ -53,13 +61,19 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
     Ok(())
 }
 
-/// Moves the solids, and the roots with them, to where the scene has them at the end of the substep.
-pub fn pose(model: &Model, scratch: &mut Scratch, span: Span) -> Result<(), SimError> {
-    solids::move_to(model, &mut scratch.solids, span)?;
+/// Puts the solids, and the roots with them, where they are at an instant.
+pub fn pose(model: &Model, state: &State, scratch: &mut Scratch, now: Span) -> Result<(), SimError> {
+    solids::move_to(model, &mut scratch.solids, now)?;
+    bodies::stand(model, state, &mut scratch.solids);
+    carry_roots(model, scratch);
+    Ok(())
+}
+
+/// Moves the roots along with the solids that they grow on.
+fn carry_roots(model: &Model, scratch: &mut Scratch) {
     for (body, roots) in model.strands.iter().zip(&mut scratch.roots) {
         scratch.solids[body.solid].carry_roots(&model.solids[body.solid], body, roots);
     }
-    Ok(())
 }
 
 /// Takes over what a solve met.

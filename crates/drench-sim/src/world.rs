@@ -3,12 +3,14 @@
 //! Architecture invariant: a step is a function of model and state. Dropping the scratch between two steps changes no
 //! bit, so a checkpoint holds the state alone.
 
+use crate::bodies::{BodyModel, BodyScratch};
 use crate::ledger::Ledger;
 use crate::solids::{SolidModel, SolidScratch};
 use drench_geometry::SurfacePoint;
 use drench_geometry::groom::Children;
 use drench_physics::air::{Air, AirFlow};
 use drench_physics::interaction::{Deposit, Grid, Interaction};
+use drench_physics::rigid::RigidWorld;
 use drench_physics::strands::{Roots, StrandModel, StrandScratch, StrandState};
 use drench_scene::Scene;
 use glam::{DVec2, DVec3};
@@ -33,6 +35,8 @@ pub struct Model {
     pub solids: Vec<SolidModel>,
     /// Strands, one entry per groom.
     pub strands: Vec<StrandBody>,
+    /// Solids that are rigid bodies.
+    pub bodies: BodyModel,
     /// The air at rest.
     pub air: Air,
     /// The winds together.
@@ -63,12 +67,14 @@ pub struct StrandBody {
 }
 
 /// What must be saved to go on.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// Frames done. Time follows from it: a clock that is added to would drift.
     pub frame: u32,
     /// Positions and velocities, one entry per groom.
     pub strands: Vec<StrandState>,
+    /// Rigid bodies and their contacts.
+    pub rigid: RigidWorld,
     /// The water that came and went.
     pub ledger: Ledger,
 }
@@ -78,6 +84,8 @@ pub struct State {
 pub struct Scratch {
     /// Where the solids are at the beginning and the end of the substep.
     pub solids: Vec<SolidScratch>,
+    /// Rigid bodies, and what pushes them.
+    pub bodies: BodyScratch,
     /// Where the roots are at the end of the substep, one entry per groom.
     pub roots: Vec<Roots>,
     /// Working memory of the strand solvers, one entry per groom.
