@@ -13,6 +13,8 @@ pub struct Report {
     pub penetration_max: f64,
     /// Most solver iterations that a strand took in one substep.
     pub iterations_max: u32,
+    /// Shortest and longest step that a model took within a substep [s].
+    lengths: Option<[f64; 2]>,
     warnings: BTreeMap<String, u64>,
 }
 
@@ -27,6 +29,17 @@ impl Report {
             None => self.stages.push((name, ms)),
         }
         result
+    }
+
+    /// Notes the shortest and the longest step that a model took within a substep [s].
+    pub fn step_lengths(&mut self, shortest: f64, longest: f64) {
+        let [low, high] = self.lengths.unwrap_or([shortest, longest]);
+        self.lengths = Some([low.min(shortest), high.max(longest)]);
+    }
+
+    /// Shortest and longest step that a model took within a substep [s], if one took its own.
+    pub fn lengths(&self) -> Option<[f64; 2]> {
+        self.lengths
     }
 
     /// Notes a degraded result. The same text is counted, not repeated.

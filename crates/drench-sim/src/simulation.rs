@@ -39,12 +39,30 @@ impl Simulation {
             strands.push(body);
         }
         let (bodies, rigid) = bodies::build(scene, &solids)?;
+        let mut state = State { rigid, ..State::default() };
+        let (liquid, walls) = match liquid::build(scene, &solids)? {
+            Some((body, filled)) => {
+                state.liquid = filled;
+                let walls = Boundary::build(&solids, body.model.spacing, scene.simulation.seed)?;
+                (Some(body), walls)
+            }
+            None => (None, Boundary::default()),
+        };
+        let mut grains = Vec::with_capacity(scene.grains.len());
+        for body in &scene.grains {
+            let (body, filled) = grains::build(scene, body, &solids)?;
+            grains.push(body);
+            state.grains.push(filled);
+        }
         let winds: Vec<_> = scene.winds.iter().map(convert::wind).collect();
         let model = Model {
             scene: scene.clone(),
             solids,
             strands,
             bodies,
+            liquid,
+            walls,
+            grains,
             air: convert::air(&scene.air),
             flow: AirFlow::new(&winds, scene.simulation.seed),
             interaction,
@@ -54,10 +72,13 @@ impl Simulation {
             bodies: BodyScratch::default(),
             roots: model.strands.iter().map(|body| Roots::at_rest(vec![DVec3::ZERO; body.roots.len()])).collect(),
             strands: model.strands.iter().map(|body| StrandScratch::new(&body.model)).collect(),
+            walls: BoundaryScratch::default(),
+            liquid: LiquidScratch::default(),
+            grains: model.grains.iter().map(|_| GrainScratch::default()).collect(),
+            foreign: ForeignScratch::default(),
             grid: Grid::default(),
             boundary: Deposit::default(),
         };
-        let mut state = State { rigid, ..State::default() };
         step::pose(&model, &state, &mut scratch, Span::at(0.0))?;
         state.strands = model
             .strands
@@ -68,6 +89,7 @@ impl Simulation {
                 StrandState::at_rest(&body.model, world)
             })
             .collect();
+        state.ledger.initial = particles::water(&state).map(|(_, mass)| mass).sum();
         Ok(Self { world: World { model, state, scratch } })
     }
 
@@ -187,29 +209,39 @@ impl Simulation {
             speed_max = speed_max.max(figures.speed_max);
             bodies.insert(name.to_owned(), figures);
         }
-        let [kinetic, gravitational] = state.rigid.energy();
-        energy.kinetic += kinetic;
-        energy.gravitational += gravitational;
+        let flowing = particles::measure(model, state);
+        for (name, figures) in flowing.bodies {
+            speed_max = speed_max.max(figures.speed_max);
+            bodies.insert(name, figures);
+        }
+        for [kinetic, gravitational] in [state.rigid.energy(), flowing.energy] {
+            energy.kinetic += kinetic;
+            energy.gravitational += gravitational;
+        }
+        counts.extend(flowing.counts);
         if !state.rigid.is_empty() {
             counts.insert("rigid_bodies".to_owned(), state.rigid.bodies().len() as u64);
         }
         let has_strands = !model.strands.is_empty();
         let dt = if steps > 0 { self.dt() } else { 0.0 };
+        let [dt_min, dt_max] = report.lengths().unwrap_or([dt, dt]);
+        let has_particles = model.liquid.is_some() || !model.grains.is_empty();
+        let has_water = model.liquid.is_some() || model.grains.iter().any(|body| body.model.wetness().is_some());
         Ok(FrameStats {
             frame: state.frame,
             time: self.time(),
             steps,
-            dt_min: dt,
-            dt_max: dt,
+            dt_min,
+            dt_max,
             wall_ms: start.elapsed().as_secs_f64() * 1e3,
             stages: report.stages().iter().map(|(name, ms)| ((*name).to_owned(), *ms)).collect(),
             counts,
             memory_mb: peak_memory_mb(),
-            water: None,
+            water: has_water.then(|| state.ledger.close(particles::water(state))),
             strain: has_strands.then_some(strain),
             penetration_max: report.penetration_max,
             speed_max,
-            energy: (has_strands || !state.rigid.is_empty()).then_some(energy),
+            energy: (has_strands || has_particles || !state.rigid.is_empty()).then_some(energy),
             warnings: report.warnings(),
             bodies,
         })
