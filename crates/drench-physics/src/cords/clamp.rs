@@ -99,7 +99,6 @@ pub(crate) struct Grip {
 /// A segment whose roll is held.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Roll {
-    pub segment: usize,
     pub body: Option<usize>,
     /// Rotation from the clamp to the world at the end of the substep, or to the body's frame.
     pub frame: DQuat,
@@ -182,7 +181,7 @@ impl Grips {
         let at_end = vertex - piece == segments.end;
         let segment = vertex - piece - usize::from(at_end);
         if clamp.roll && model.material.torsion.is_some() {
-            self.rolls.push(Roll { segment, body, frame: clamp.frame });
+            self.rolls.push(Roll { body, frame: clamp.frame });
             self.of_segment[segment] = self.rolls.len() as u32;
         }
         if clamp.direction {

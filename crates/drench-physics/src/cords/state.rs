@@ -6,11 +6,11 @@
 //!
 //! segment s of piece p lies between vertices s + p and s + p + 1.
 
+use super::bend::Regions;
 use super::clamp::Grips;
 use super::model::CordModel;
 use super::tension::Run;
 use crate::error::PhysicsError;
-use crate::strands::csm;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
@@ -227,9 +227,7 @@ pub struct CordScratch {
     pub(crate) runs: Vec<Run>,
     pub(crate) grips: Grips,
     /// Regions of chain shape matching.
-    pub(crate) rest: Vec<DVec3>,
-    pub(crate) widths: Vec<f64>,
-    pub(crate) regions: csm::Regions,
+    pub(crate) regions: Regions,
 }
 
 impl CordScratch {
@@ -257,9 +255,7 @@ impl CordScratch {
             averages: Vec::new(),
             runs: Vec::with_capacity(segments),
             grips: Grips::default(),
-            rest: Vec::with_capacity(vertices),
-            widths: Vec::with_capacity(vertices),
-            regions: csm::Regions::default(),
+            regions: Regions::default(),
         }
     }
 }
