@@ -8,6 +8,7 @@ pub mod bodies;
 mod capture;
 mod checkpoint;
 mod convert;
+pub mod cords;
 mod error;
 mod estimate;
 mod grooms;

@@ -4,11 +4,13 @@
 //! bit, so a checkpoint holds the state alone.
 
 use crate::bodies::{BodyModel, BodyScratch};
+use crate::cords::{CordBody, CordWorking};
 use crate::ledger::Ledger;
 use crate::solids::{SolidModel, SolidScratch};
 use drench_geometry::SurfacePoint;
 use drench_geometry::groom::Children;
 use drench_physics::air::{Air, AirFlow};
+use drench_physics::cords::CordState;
 use drench_physics::interaction::{Deposit, Grid, Interaction};
 use drench_physics::rigid::RigidWorld;
 use drench_physics::strands::{Roots, StrandModel, StrandScratch, StrandState};
@@ -35,6 +37,8 @@ pub struct Model {
     pub solids: Vec<SolidModel>,
     /// Strands, one entry per groom.
     pub strands: Vec<StrandBody>,
+    /// Cords, in the scene's order.
+    pub cords: Vec<CordBody>,
     /// Solids that are rigid bodies.
     pub bodies: BodyModel,
     /// The air at rest.
@@ -73,6 +77,8 @@ pub struct State {
     pub frame: u32,
     /// Positions and velocities, one entry per groom.
     pub strands: Vec<StrandState>,
+    /// Cords with their twist, tension and tears, in the scene's order.
+    pub cords: Vec<CordState>,
     /// Rigid bodies and their contacts.
     pub rigid: RigidWorld,
     /// The water that came and went.
@@ -84,6 +90,8 @@ pub struct State {
 pub struct Scratch {
     /// Where the solids are at the beginning and the end of the substep.
     pub solids: Vec<SolidScratch>,
+    /// Cords and what holds them, in the scene's order.
+    pub cords: Vec<CordWorking>,
     /// Rigid bodies, and what pushes them.
     pub bodies: BodyScratch,
     /// Where the roots are at the end of the substep, one entry per groom.
