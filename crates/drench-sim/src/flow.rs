@@ -4,7 +4,7 @@
 use crate::SimError;
 use crate::bodies::BodyScratch;
 use crate::report::Report;
-use crate::solids::Span;
+use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State};
 use drench_physics::contact::Collider;
 use drench_physics::grains::{self, fill};
@@ -26,8 +26,25 @@ pub struct ForeignScratch {
 /// How fast liquid comes to the velocity of grains that fill all of space [1/s].
 const DRAG: f64 = 200.0;
 
+/// Liquid and grains of one substep: what enters and leaves, then the liquid among the grains as they are, then the grains
+/// with what the liquid does to them.
+pub fn advance(
+    model: &Model,
+    state: &mut State,
+    scratch: &mut Scratch,
+    span: Span,
+    report: &mut Report,
+) -> Result<(), SimError> {
+    if model.liquid.is_none() && model.grains.is_empty() {
+        return Ok(());
+    }
+    report.stage("emit", || exchange(model, state, scratch, span))?;
+    report.timed("liquid", |report| liquid(model, state, scratch, span, report))?;
+    report.timed("grains", |report| grains(model, state, scratch, span, report))
+}
+
 /// Lets liquid in and out, and books it.
-pub fn exchange(model: &Model, state: &mut State, scratch: &Scratch, span: Span) -> Result<(), SimError> {
+fn exchange(model: &Model, state: &mut State, scratch: &Scratch, span: Span) -> Result<(), SimError> {
     let Some(body) = &model.liquid else { return Ok(()) };
     state.ledger.emit(body.emit(&mut state.liquid, &scratch.solids, span).map_err(diverged(span, "emit"))?);
     state.ledger.drain(body.drain(&mut state.liquid));
@@ -35,16 +52,17 @@ pub fn exchange(model: &Model, state: &mut State, scratch: &Scratch, span: Span)
 }
 
 /// Moves the liquid.
-pub fn liquid(
+fn liquid(
     model: &Model,
     state: &mut State,
     scratch: &mut Scratch,
-    colliders: &[Collider],
     span: Span,
     report: &mut Report,
 ) -> Result<(), SimError> {
     let Some(body) = &model.liquid else { return Ok(()) };
     let Scratch { solids, bodies, walls, liquid, foreign, .. } = scratch;
+    let skins = solids::skins(model, solids);
+    let colliders = &solids::colliders(model, solids, &skins);
     model.walls.place(model, solids, &state.liquid.positions, span.dt, walls);
     foreign.gather(model, state);
     let carrier = |collider: &Collider| collider.body().map_or(NO_BODY, |body| body as u32);
@@ -77,15 +95,16 @@ pub fn liquid(
 }
 
 /// Moves the grains.
-pub fn grains(
+fn grains(
     model: &Model,
     state: &mut State,
     scratch: &mut Scratch,
-    colliders: &[Collider],
     span: Span,
     report: &mut Report,
 ) -> Result<(), SimError> {
-    let Scratch { bodies, grains, foreign, .. } = scratch;
+    let Scratch { solids, bodies, grains, foreign, .. } = scratch;
+    let skins = solids::skins(model, solids);
+    let colliders = &solids::colliders(model, solids, &skins);
     let State { grains: states, ledger, .. } = state;
     let carriers: Vec<Option<usize>> = colliders.iter().map(Collider::body).collect();
     foreign.pushes.iter_mut().for_each(|push| *push /= span.dt);

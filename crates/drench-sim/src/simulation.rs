@@ -4,7 +4,10 @@ use crate::bodies;
 use crate::bodies::BodyScratch;
 use crate::capture;
 use crate::checkpoint;
-use crate::grooms;
+use crate::boundary::{Boundary, BoundaryScratch};
+use crate::cords::{self, CordWorking};
+use crate::flow::ForeignScratch;
+use crate::{grains, grooms, liquid, particles};
 use crate::report::{Report, peak_memory_mb};
 use crate::solids::{SolidModel, Span};
 use crate::step::{self, substep};
@@ -13,8 +16,11 @@ use crate::{SimError, convert};
 use drench_io::stats::{BodyStats, Energy, Strain};
 use drench_io::{Frame, FrameStats};
 use drench_physics::air::AirFlow;
+use drench_physics::cords::CordScratch;
 use drench_physics::diagnostics;
+use drench_physics::grains::GrainScratch;
 use drench_physics::interaction::{Deposit, Grid};
+use drench_physics::liquid::LiquidScratch;
 use drench_physics::strands::{Roots, StrandScratch, StrandState};
 use drench_scene::Scene;
 use glam::DVec3;
@@ -54,11 +60,19 @@ impl Simulation {
             grains.push(body);
             state.grains.push(filled);
         }
+        let (mut cords, mut cord_states, mut segments) = (Vec::new(), Vec::new(), 0);
+        for cord in &scene.cords {
+            let (body, state) = cords::build(scene, cord, &solids, &bodies, segments)?;
+            segments += body.model.segment_count() as u64;
+            cords.push(body);
+            cord_states.push(state);
+        }
         let winds: Vec<_> = scene.winds.iter().map(convert::wind).collect();
         let model = Model {
             scene: scene.clone(),
             solids,
             strands,
+            cords,
             bodies,
             liquid,
             walls,
@@ -69,6 +83,9 @@ impl Simulation {
         };
         let mut scratch = Scratch {
             solids: model.solids.iter().map(SolidModel::scratch).collect(),
+            cords: (model.cords.iter())
+                .map(|body| CordWorking { solver: CordScratch::new(&body.model), clamps: Vec::new() })
+                .collect(),
             bodies: BodyScratch::default(),
             roots: model.strands.iter().map(|body| Roots::at_rest(vec![DVec3::ZERO; body.roots.len()])).collect(),
             strands: model.strands.iter().map(|body| StrandScratch::new(&body.model)).collect(),
@@ -79,6 +96,7 @@ impl Simulation {
             grid: Grid::default(),
             boundary: Deposit::default(),
         };
+        state.cords = cord_states;
         step::pose(&model, &state, &mut scratch, Span::at(0.0))?;
         state.strands = model
             .strands
@@ -205,6 +223,24 @@ impl Simulation {
                 BodyStats { strain: Some(own), speed_max: figures.speed_max, ..BodyStats::default() },
             );
         }
+        let (mut elastic, mut pieces) = (None, 0);
+        for (body, cord) in model.cords.iter().zip(&state.cords) {
+            let (energies, figures) = cords::measure(model, body, cord);
+            energy.kinetic += energies[0];
+            *elastic.get_or_insert(0.0) += energies[1];
+            energy.gravitational += energies[2];
+            pieces += cord.piece_count() as u64;
+            speed_max = speed_max.max(figures.speed_max);
+            bodies.insert(body.name.clone(), figures);
+        }
+        energy.elastic = elastic;
+        if !model.cords.is_empty() {
+            let segments = model.cords.iter().map(|body| body.model.segment_count() as u64).sum();
+            counts.insert("cords".to_owned(), model.cords.len() as u64);
+            counts.insert("cord_segments".to_owned(), segments);
+            counts.insert("pieces".to_owned(), pieces);
+            counts.insert("tears".to_owned(), pieces - model.cords.len() as u64);
+        }
         for (name, figures) in bodies::figures(model, state) {
             speed_max = speed_max.max(figures.speed_max);
             bodies.insert(name.to_owned(), figures);
@@ -241,7 +277,8 @@ impl Simulation {
             strain: has_strands.then_some(strain),
             penetration_max: report.penetration_max,
             speed_max,
-            energy: (has_strands || has_particles || !state.rigid.is_empty()).then_some(energy),
+            energy: (has_strands || !model.cords.is_empty() || has_particles || !state.rigid.is_empty())
+                .then_some(energy),
             warnings: report.warnings(),
             bodies,
         })

@@ -1,10 +1,12 @@
 //! The time step.
 
 use crate::SimError;
-use crate::bodies;
+use crate::cords::CordWorking;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State, World};
+use crate::{bodies, cords, flow};
+use drench_physics::cords::Bodies;
 use drench_physics::strands::{self, Environment, Tally};
 use drench_physics::{PhysicsError, diagnostics};
 
@@ -18,6 +20,9 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
         bodies::begin(model, state, &mut scratch.bodies, &mut scratch.solids, &model.flow.at(span.to), span);
         Ok(())
     })?;
+
+    solve_cords(model, state, scratch, span, report)?;
+    flow::advance(model, state, scratch, span, report)?;
 
     report.stage("bodies", || bodies::step(model, state, &scratch.bodies, &mut scratch.solids, span))?;
 
@@ -57,6 +62,48 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
             }
             Ok(())
         })?;
+    }
+    Ok(())
+}
+
+/// Moves the cords, and books what they do to rigid bodies.
+fn solve_cords(
+    model: &Model,
+    state: &mut State,
+    scratch: &mut Scratch,
+    span: Span,
+    report: &mut Report,
+) -> Result<(), SimError> {
+    if model.cords.is_empty() {
+        return Ok(());
+    }
+    let Scratch { cords: working, bodies, solids, .. } = scratch;
+    let skins = solids::skins(model, solids);
+    let colliders = solids::colliders(model, solids, &skins);
+    let environment = Environment {
+        gravity: model.scene.simulation.gravity,
+        air: model.air,
+        breeze: model.flow.at(span.to),
+        colliders: &colliders,
+    };
+    let mut bodies = Bodies { states: &mut bodies.states, pushes: &mut bodies.pushes };
+    for ((body, cord), working) in model.cords.iter().zip(&mut state.cords).zip(working) {
+        let tally = report.stage("cords", || {
+            cords::clamps(body, solids, span.from, &mut working.clamps);
+            let CordWorking { solver, clamps } = working;
+            drench_physics::cords::solve(&body.model, cord, solver, clamps, &environment, &mut bodies, span.dt)
+        });
+        let tally = tally.map_err(|source| cords::diverged(body, span.to, source))?;
+        report.contacts = report.contacts.max(tally.contacts);
+        report.penetration_max = report.penetration_max.max(tally.penetration_max);
+        report.tears += tally.torn_by_pull + tally.torn_by_twist;
+        if tally.unconverged > 0 {
+            report.warn(format!("{}: lengths stopped at the limit of rounds before they were right", body.name));
+        }
+        if !tally.speed_max.is_finite() {
+            let source = PhysicsError::NotFinite { body: body.name.clone(), strand: 0 };
+            return Err(SimError::Diverged { time: span.to, stage: "cords", source });
+        }
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use crate::bodies::{BodyModel, BodyScratch};
 use crate::boundary::{Boundary, BoundaryScratch};
 use crate::flow::ForeignScratch;
 use crate::grains::GrainBody;
+use crate::cords::{CordBody, CordWorking};
 use crate::ledger::Ledger;
 use crate::liquid::LiquidBody;
 use crate::solids::{SolidModel, SolidScratch};
@@ -14,6 +15,7 @@ use drench_geometry::SurfacePoint;
 use drench_geometry::groom::Children;
 use drench_physics::air::{Air, AirFlow};
 use drench_physics::grains::{GrainScratch, GrainState};
+use drench_physics::cords::CordState;
 use drench_physics::interaction::{Deposit, Grid, Interaction};
 use drench_physics::liquid::{LiquidScratch, LiquidState};
 use drench_physics::rigid::RigidWorld;
@@ -41,6 +43,8 @@ pub struct Model {
     pub solids: Vec<SolidModel>,
     /// Strands, one entry per groom.
     pub strands: Vec<StrandBody>,
+    /// Cords, in the scene's order.
+    pub cords: Vec<CordBody>,
     /// Solids that are rigid bodies.
     pub bodies: BodyModel,
     /// The liquid, if there is one.
@@ -85,6 +89,8 @@ pub struct State {
     pub frame: u32,
     /// Positions and velocities, one entry per groom.
     pub strands: Vec<StrandState>,
+    /// Cords with their twist, tension and tears, in the scene's order.
+    pub cords: Vec<CordState>,
     /// Rigid bodies and their contacts.
     pub rigid: RigidWorld,
     /// The liquid; empty if there is none.
@@ -100,6 +106,8 @@ pub struct State {
 pub struct Scratch {
     /// Where the solids are at the beginning and the end of the substep.
     pub solids: Vec<SolidScratch>,
+    /// Cords and what holds them, in the scene's order.
+    pub cords: Vec<CordWorking>,
     /// Rigid bodies, and what pushes them.
     pub bodies: BodyScratch,
     /// Where the roots are at the end of the substep, one entry per groom.
