@@ -30,16 +30,12 @@ impl Report {
     pub fn timed<T>(&mut self, name: &'static str, work: impl FnOnce(&mut Self) -> T) -> T {
         let start = Instant::now();
         let result = work(self);
-        self.book(name, start);
-        result
-    }
-
-    fn book(&mut self, name: &'static str, start: Instant) {
         let ms = start.elapsed().as_secs_f64() * 1e3;
         match self.stages.iter_mut().find(|(stage, _)| *stage == name) {
             Some((_, total)) => *total += ms,
             None => self.stages.push((name, ms)),
         }
+        result
     }
 
     /// Notes the shortest and the longest step that a model took within a substep [s].
