@@ -15,6 +15,7 @@ pub mod contact;
 pub mod diagnostics;
 mod error;
 pub mod interaction;
+pub mod liquid;
 pub mod rigid;
 pub mod strands;
 pub mod synthetic;
