@@ -16,6 +16,7 @@ pub mod cords;
 pub mod diagnostics;
 mod error;
 pub mod interaction;
+pub mod liquid;
 pub mod rigid;
 pub mod strands;
 pub mod synthetic;
