@@ -6,7 +6,7 @@ use crate::solids::SolidModel;
 use drench_math::random::Stream;
 use drench_physics::PhysicsError;
 use drench_physics::grains::fill::{self, Beginning, Opening};
-use drench_physics::grains::{self, GrainModel, GrainState, Material, Sizes, Sleep, Spread, Stiffness};
+use drench_physics::grains::{GrainModel, GrainState, Material, Sizes, Sleep, Spread, Stiffness};
 use drench_physics::wetting::{bridge, grains::Wetness};
 use drench_scene as scene;
 use drench_scene::Scene;
@@ -35,7 +35,9 @@ pub fn build(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Resu
         let region = regions::region(scene, &part.region, solids)?;
         let beginning = Beginning { velocity: part.velocity, moisture: moisture(part.wetness) };
         let grains = fill::fill(&model, &region.as_physics(), beginning, stream.child(number as u64)).map_err(&refuse)?;
-        grains.into_iter().for_each(|grain| drop(state.push(&model, grain)));
+        for grain in grains {
+            state.push(&model, grain);
+        }
     }
     let mut openings = Vec::with_capacity(body.pours.len());
     for pour in &body.pours {

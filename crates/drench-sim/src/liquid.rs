@@ -27,7 +27,7 @@ pub struct LiquidBody {
     /// Where it comes in.
     emitters: Vec<Emitter>,
     /// Where it goes out.
-    drains: Vec<Drain<'static>>,
+    drains: Vec<Drain>,
 }
 
 /// Where liquid comes in.
@@ -128,7 +128,7 @@ fn body(scene: &Scene, liquid: &scene::Liquid, solids: &[SolidModel]) -> Result<
         },
         viscosity: match liquid.viscosity_solver {
             scene::ViscositySolver::Explicit => viscosity::Solver::Explicit,
-            scene::ViscositySolver::Implicit => viscosity::Solver::implicit(),
+            scene::ViscositySolver::Implicit => viscosity::Solver::Implicit { error: 1e-3, most_iterations: 100 },
         },
         wall_friction: liquid.wall_friction,
         limits: StepLimits { cfl: liquid.cfl, longest: liquid.longest_step, ..StepLimits::default() },
@@ -190,7 +190,7 @@ fn emitter(scene: &Scene, solids: &[SolidModel], emitter: &scene::Emitter, index
     Ok(Emitter { outlet, solid, start: emitter.start, stop: emitter.stop.unwrap_or(f64::INFINITY), seed })
 }
 
-fn drain_of(drain: &scene::Drain) -> Drain<'static> {
+fn drain_of(drain: &scene::Drain) -> Drain {
     match *drain {
         scene::Drain::Below { height } => Drain::Below(height),
         scene::Drain::Box { low, high } => Drain::Inside(low, high),

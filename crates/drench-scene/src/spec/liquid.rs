@@ -180,7 +180,7 @@ section! {
     /// Where liquid enters.
     pub struct Emitter {
         /// What it comes out of.
-        pub source: Outlet = flattened(),
+        pub outlet: Outlet = flattened(),
         /// The solid that carries it: position and direction are then in that solid's frame.
         pub on: Option<String> = reference_to("solid").optional_as("the world"),
         /// When it starts [s].
