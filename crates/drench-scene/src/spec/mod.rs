@@ -24,7 +24,7 @@ pub use liquid::{Drain, Emitter, Liquid, LiquidFill, LiquidMaterial, LiquidMetho
 pub use render::{Camera, CameraKeyframe, FibreModel, Look, Quality, Render, Shade};
 pub use simulation::Simulation;
 pub use solid::{Easing, Keyframe, Motion, Shape, Solid};
-pub use strand::{Dftl, Gradient, Interaction, Iterations, MassLaw, Pbd, Storage, Strand, StrandModel, StretchOf};
+pub use strand::{Csm, Dftl, Gradient, Interaction, Iterations, MassLaw, Pbd, Storage, Strand, StrandModel, StretchOf};
 
 use crate::declare::section;
 use crate::form::{Form, name_of, table, tables, text};
