@@ -1,5 +1,6 @@
 //! `[[grains]]` and how they get wet.
 
+use super::GrainShade;
 use super::liquid::Region;
 use crate::declare::{section, tagged};
 use crate::form::{Form, Reader, flattened, name_of, quantity, table, tables, vector};
@@ -33,6 +34,8 @@ section! {
         pub pours as "pour": Vec<Pour> = tables(1000).or([]),
         /// How they get wet. Absent: they do not.
         pub wetness: Option<Wetness> = table().optional_as("they do not get wet"),
+        /// How they look.
+        pub shade: GrainShade = table().or(GrainShade::default()),
     }
     check check_grains
     example r#"
