@@ -41,6 +41,16 @@ pub enum PhysicsError {
         /// Its length [m].
         length: f64,
     },
+    /// A clamp cannot hold what it should.
+    #[error("clamp {clamp} at vertex {vertex}: {why}")]
+    Clamp {
+        /// Index of the clamp.
+        clamp: usize,
+        /// The model's vertex it should hold.
+        vertex: u32,
+        /// What is wrong, and what to do.
+        why: &'static str,
+    },
     /// A parameter lies outside its range.
     #[error("{name} = {value}; it must be {range}")]
     Parameter {
@@ -70,6 +80,26 @@ pub enum PhysicsError {
         strand: usize,
         /// Its speed [m/s].
         speed: f64,
+    },
+    /// A shape that cannot be a rigid body.
+    #[error("{body}: {why}")]
+    BodyShape {
+        /// Name of the body.
+        body: String,
+        /// What is wrong with it, and what to do.
+        why: &'static str,
+    },
+    /// A rigid body left the realm of finite numbers.
+    #[error("{body}: its position or velocity is no longer finite; try more substeps or weaker forces")]
+    BodyNotFinite {
+        /// Name of the body.
+        body: String,
+    },
+    /// A snapshot of rigid bodies that is damaged or belongs to others.
+    #[error("a snapshot of rigid bodies ({bytes} bytes) is damaged or belongs to other bodies")]
+    Snapshot {
+        /// Its length.
+        bytes: usize,
     },
     /// A body left the realm of finite numbers.
     #[error("{body}: strand {strand} is no longer finite; try more substeps or less repulsion")]

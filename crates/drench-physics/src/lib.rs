@@ -12,6 +12,7 @@
 
 pub mod air;
 pub mod contact;
+pub mod cords;
 pub mod diagnostics;
 mod error;
 pub mod interaction;
