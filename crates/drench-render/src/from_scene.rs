@@ -42,7 +42,10 @@ impl Settings {
                     (solid.name.clone(), look)
                 })
                 .collect(),
-            liquid: LiquidLook { style: liquid_style(render.liquid), ..scene.liquid.as_ref().map_or_else(LiquidLook::default, liquid) },
+            liquid: LiquidLook {
+                style: liquid_style(render.liquid),
+                ..scene.liquid.as_ref().map_or_else(LiquidLook::default, liquid)
+            },
             grains: scene.grains.iter().map(|grains| (grains.name.clone(), grain(&grains.shade))).collect(),
             seed: scene.simulation.seed,
         }

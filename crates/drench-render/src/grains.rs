@@ -1,19 +1,21 @@
 //! Grains as balls: their colours, and how much of the sky each sees past its neighbours.
 
-use crate::cells::Cells;
 use crate::light::ambient::{Ambient, Moments};
 use crate::light::shadow::ShadowMap;
 use crate::liquid::Particles;
 use crate::{GrainLook, LiquidStyle, RenderError, Settings};
+use drench_geometry::neighbours::Neighbours;
 use drench_io::{Frame, ParticleBody, ParticleKind};
 use drench_math::random::{Stream, mix};
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
 /// Grains a parallel chunk holds.
 const CHUNK: usize = 1 << 10;
 /// Most neighbours that hide the sky from a grain.
-const NEIGHBOURS: usize = 64;
+const MOST_NEIGHBOURS: usize = 64;
+/// Cells between the origin and the end of the world.
+const CELLS: f32 = 1e5;
 
 /// All grains of a picture, flat.
 #[derive(Default)]
@@ -23,6 +25,7 @@ pub(crate) struct Grains {
     pub skins: Vec<Skin>,
     /// What hides the sky: share of all directions that neighbours fill, and the mean of their directions times it.
     hidden: Vec<(f32, Vec3)>,
+    neighbours: Neighbours,
     /// The sky's light around each grain.
     sky: Vec<Moments>,
     /// Share of each light that arrives at each grain, light by light for grain 0, then for grain 1.
@@ -65,12 +68,7 @@ impl Grains {
         Ok(())
     }
 
-    fn add(
-        &mut self,
-        body: &ParticleBody,
-        stream: Stream,
-        skin: impl Fn(f32, u64) -> Skin,
-    ) -> Result<(), RenderError> {
+    fn add(&mut self, body: &ParticleBody, stream: Stream, skin: impl Fn(f32, u64) -> Skin) -> Result<(), RenderError> {
         let particles = Particles::read(body)?;
         self.skipped += particles.skipped;
         let (wetness, ids) = (body.scalars("wetness"), body.whole("id"));
@@ -87,16 +85,21 @@ impl Grains {
     /// Finds what neighbours hide of the sky. A ball of radius r at distance d fills (1 - sqrt(1 - (r / d)^2)) / 2 of all
     /// directions.
     fn hide(&mut self) {
-        let largest = self.radii.iter().fold(0.0_f32, |a, &b| a.max(b));
-        let cells = Cells::new(&self.centres, 4.0 * largest);
-        let (centres, radii) = (&self.centres, &self.radii);
+        let cell = 4.0 * self.radii.iter().fold(1e-6_f32, |a, &b| a.max(b));
+        // Grains that flew out of the world have no neighbours worth finding.
+        let far = Vec3::splat(CELLS * cell);
+        let places: Vec<DVec3> = self.centres.par_iter().map(|p| p.clamp(-far, far).as_dvec3()).collect();
+        let found = self.neighbours.rebuild(&places, f64::from(cell));
+        debug_assert!(found.is_ok(), "{found:?}");
+        let (centres, radii, neighbours) = (&self.centres, &self.radii, &self.neighbours);
         let hidden = |i: usize| {
             let (mut share, mut mean, mut count) = (0.0, Vec3::ZERO, 0);
-            cells.near(centres[i], |j| {
+            neighbours.for_each_near(places[i], |j| {
+                let j = j as usize;
                 let d = centres[j] - centres[i];
                 let distance = d.length();
                 let reach = 4.0 * radii[i].max(radii[j]);
-                if j == i || distance > reach || distance < 1e-9 || count == NEIGHBOURS {
+                if j == i || distance > reach || distance < 1e-9 || count == MOST_NEIGHBOURS {
                     return;
                 }
                 count += 1;
@@ -167,7 +170,13 @@ fn skin(look: &GrainLook, wetness: f32, random: u64) -> Skin {
     let colour = look.dry.lerp(look.wet, soaked) * (1.0 - 0.4 * over);
     // Sand is a mix of minerals: most grains differ a little, some are dark, some are clear.
     let odd = part(48);
-    let kind = if odd > 0.44 { 0.45 } else if odd < -0.42 { 1.35 } else { 1.0 };
+    let kind = if odd > 0.44 {
+        0.45
+    } else if odd < -0.42 {
+        1.35
+    } else {
+        1.0
+    };
     let bright = 1.0 + look.variation * (part(0) + part(16));
     let warm = 1.0 + 0.35 * look.variation * part(32);
     let colour = colour * bright * (1.0 + (kind - 1.0) * (2.0 * look.variation).min(1.0));

@@ -13,7 +13,6 @@
 //! renderer sees frames and plain settings, never the simulated world.
 
 mod camera;
-mod cells;
 mod curves;
 mod error;
 mod fibre;

@@ -288,12 +288,12 @@ impl Default for LiquidLook {
 }
 
 impl LiquidLook {
-    /// Clear, with a hint of blue. A real tank must be metres deep to look blue; this one needs some decimetres.
+    /// Clear, with a hint of blue. A real tank must be metres deep to look blue; this one needs half a metre.
     pub fn water() -> Self {
         Self {
             style: LiquidStyle::Surface,
             ior: 1.333,
-            absorption: Vec3::new(3.6, 0.85, 0.45),
+            absorption: Vec3::new(1.8, 0.45, 0.22),
             scattering: 0.0,
             colour: Vec3::new(0.8, 0.9, 1.0),
             roughness: 0.05,

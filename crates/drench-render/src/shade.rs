@@ -185,13 +185,8 @@ impl Stage<'_> {
         let colour = self.surfaces.colour(triangle, p);
         let sky = self.ambient.at(p + normal * self.ambient.cell());
         let mirror = (normal * (2.0 * normal.dot(eye)) - eye).normalize_or_zero();
-        let mut out = material::ambient(
-            colour,
-            roughness,
-            normal.dot(eye),
-            sky.irradiance(normal),
-            sky.radiance(mirror, 0.9),
-        );
+        let mut out =
+            material::ambient(colour, roughness, normal.dot(eye), sky.irradiance(normal), sky.radiance(mirror, 0.9));
         for map in self.maps {
             let (towards, irradiance) = arriving(&map.light, p);
             let lit = material::lit(colour, roughness, normal, eye, towards);
@@ -199,11 +194,13 @@ impl Stage<'_> {
                 continue;
             }
             let irradiance = irradiance * map.through_liquid(p);
-            out += lit * irradiance * if self.shadow_rays.is_some() {
-                self.traced(map, p, normal, seen)
-            } else {
-                map.at_solid(p, normal, self.absorbed, taps, turn)
-            };
+            out += lit
+                * irradiance
+                * if self.shadow_rays.is_some() {
+                    self.traced(map, p, normal, seen)
+                } else {
+                    map.at_solid(p, normal, self.absorbed, taps, turn)
+                };
         }
         out
     }

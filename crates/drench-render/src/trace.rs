@@ -6,8 +6,8 @@
 
 use crate::light::arriving;
 use crate::light::rays::{Met, Scenery};
-use crate::liquid::optics::{fresnel, passed, reflect, refract};
 use crate::liquid::Body;
+use crate::liquid::optics::{fresnel, passed, reflect, refract};
 use crate::material;
 use crate::shade::Stage;
 use crate::surfaces::Surfaces;
@@ -37,12 +37,15 @@ struct Sight<'a> {
     share: f32,
     /// Turns taps of shadows [rad].
     turn: f32,
+    /// Whether it is the mirror image of the surroundings.
+    mirror: bool,
 }
 
 impl Stage<'_> {
     /// Radiance of a liquid's surface, seen from `origin` along `direction` (of unit length).
     pub fn liquid(&self, triangle: usize, origin: Vec3, direction: Vec3, turn: f32) -> Vec3 {
-        let sight = Sight { origin, direction, medium: Medium::Air, bends: self.bends, share: 1.0, turn };
+        let sight =
+            Sight { origin, direction, medium: Medium::Air, bends: self.bends, share: 1.0, turn, mirror: false };
         match self.liquids.mesh.hit(triangle, origin, direction) {
             Some((distance, normal)) => {
                 // Seen from behind, the camera is in the liquid.
@@ -106,9 +109,18 @@ impl Stage<'_> {
             * if share > NEGLIGIBLE {
                 // Below its own horizon a wave shows the waves around it: what they mirror is much the same.
                 let medium = Medium::Air;
-                self.follow(Sight { origin: p + normal * self.skin(), direction: outwards, medium, bends: bends.min(1), share, ..sight })
+                let origin = p + normal * self.skin();
+                self.follow(Sight {
+                    origin,
+                    direction: outwards,
+                    medium,
+                    mirror: true,
+                    bends: bends.min(1),
+                    share,
+                    ..sight
+                })
             } else {
-                self.surroundings(outwards)
+                self.studio(outwards)
             };
         let share = sight.share * (1.0 - mirrored);
         if let Some(inwards) = refract(direction, normal, ratio)
@@ -116,7 +128,15 @@ impl Stage<'_> {
         {
             let glow = if look.scattering > 0.0 { self.glow(body, p, normal) } else { Vec3::ZERO };
             let medium = Medium::Liquid(body, glow);
-            let below = Sight { origin: p - normal * self.skin(), direction: inwards, medium, bends, share, ..sight };
+            let below = Sight {
+                origin: p - normal * self.skin(),
+                direction: inwards,
+                medium,
+                mirror: false,
+                bends,
+                share,
+                ..sight
+            };
             out += (1.0 - mirrored) * self.follow(below);
         }
         out
@@ -136,7 +156,14 @@ impl Stage<'_> {
             && mirrored < 1.0
         {
             let share = sight.share * (1.0 - mirrored);
-            let sight = Sight { origin: p - normal * self.skin(), direction: outwards, medium: Medium::Air, bends, share, ..sight };
+            let sight = Sight {
+                origin: p - normal * self.skin(),
+                direction: outwards,
+                medium: Medium::Air,
+                bends,
+                share,
+                ..sight
+            };
             out += (1.0 - mirrored) * if share > NEGLIGIBLE { self.follow(sight) } else { self.surroundings(outwards) };
         }
         let share = sight.share * mirrored;
@@ -153,7 +180,8 @@ impl Stage<'_> {
 
     /// What is opaque along a line of sight, and how far away.
     fn opaque(&self, origin: Vec3, direction: Vec3) -> Option<(f32, Opaque)> {
-        let things = self.sight_rays.and_then(|(opaque, _)| opaque.first(self.scenery(), origin, direction, self.skin()));
+        let things =
+            self.sight_rays.and_then(|(opaque, _)| opaque.first(self.scenery(), origin, direction, self.skin()));
         let things = things.map(|(t, met)| (t, Opaque::Thing(met)));
         let ground = self.settings.ground.as_ref().map(|ground| (ground.height - origin.y) / direction.y);
         let ground = ground.filter(|t| *t > 0.0 && t.is_finite()).map(|t| (t, Opaque::Ground));
@@ -187,9 +215,7 @@ impl Stage<'_> {
     fn facing(&self, met: Opaque, p: Vec3, direction: Vec3) -> f32 {
         match met {
             Opaque::Ground => direction.y.abs(),
-            Opaque::Thing(Met::Triangle(t)) => {
-                self.surfaces.area_normal(t).normalize_or_zero().dot(direction).abs()
-            }
+            Opaque::Thing(Met::Triangle(t)) => self.surfaces.area_normal(t).normalize_or_zero().dot(direction).abs(),
             Opaque::Thing(Met::Grain(i)) => (p - self.grains.centres[i]).normalize_or_zero().dot(direction).abs(),
             Opaque::Thing(Met::Strand(..)) => 1.0,
         }
@@ -198,7 +224,9 @@ impl Stage<'_> {
     /// Radiance of what is opaque, or of the sky.
     fn seen(&self, sight: Sight, opaque: Option<(f32, Opaque)>) -> Vec3 {
         let Sight { origin, direction, turn, share, .. } = sight;
-        let Some((t, met)) = opaque else { return self.surroundings(direction) };
+        let Some((t, met)) = opaque else {
+            return if sight.mirror { self.studio(direction) } else { self.surroundings(direction) };
+        };
         let p = origin + direction * t;
         match met {
             Opaque::Ground => match &self.settings.ground {
@@ -215,6 +243,20 @@ impl Stage<'_> {
             }
             Opaque::Thing(Met::Strand(i, t)) => self.strand_point(i).lerp(self.strand_point(i + 1), t),
         }
+    }
+
+    /// What a smooth surface mirrors of the sky: the screens around the lights too, which give waves their shape, and
+    /// less of what is low, where a studio is dark.
+    fn studio(&self, direction: Vec3) -> Vec3 {
+        let up = direction.y.clamp(0.0, 1.0);
+        let mut out = self.surroundings(direction) * (0.45 + 0.75 * up);
+        for map in self.maps {
+            let (towards, irradiance) = arriving(&map.light, self.centre);
+            // A screen some twenty degrees wide with a twentieth of the light.
+            let near = ((towards.dot(direction) - 0.86) / 0.1).clamp(0.0, 1.0);
+            out += irradiance * (0.05 * near * near * (3.0 - 2.0 * near));
+        }
+        out
     }
 
     /// Mirror images of the lights.
@@ -242,7 +284,8 @@ impl Stage<'_> {
             if facing > 0.0 {
                 // Just under the surface, so that the liquid in front dims it and its own skin does not.
                 let under = p - normal * (0.2 * body.gap);
-                irradiance += arriving * map.through_liquid(under) * (facing * map.at_solid(p, normal, self.absorbed, 8, 0.0));
+                irradiance +=
+                    arriving * map.through_liquid(under) * (facing * map.at_solid(p, normal, self.absorbed, 8, 0.0));
             }
         }
         body.look.colour * irradiance / PI

@@ -181,7 +181,11 @@ impl Rays {
             let node = &self.nodes[at as usize];
             let entries = [0, 1].map(|side| entry(node.low[side], node.high[side], origin, inverse, nearest));
             // The farther side first, so that the nearer is on top of the stack.
-            let order = if entries[0].unwrap_or(f32::INFINITY) <= entries[1].unwrap_or(f32::INFINITY) { [1, 0] } else { [0, 1] };
+            let order = if entries[0].unwrap_or(f32::INFINITY) <= entries[1].unwrap_or(f32::INFINITY) {
+                [1, 0]
+            } else {
+                [0, 1]
+            };
             for side in order {
                 let Some(enter) = entries[side] else { continue };
                 let child = node.child[side];
@@ -444,8 +448,9 @@ mod tests {
                 let own = (strands > 0).then_some(k as u32 % 300);
                 let triangles = (0..surfaces.triangles.len())
                     .filter_map(|t| Some((meets_triangle(surfaces.corners(t), origin, direction)?, Met::Triangle(t))));
-                let balls = (0..grains.centres.len())
-                    .filter_map(|i| Some((meets_ball(grains.centres[i], grains.radii[i], origin, direction)?, Met::Grain(i))));
+                let balls = (0..grains.centres.len()).filter_map(|i| {
+                    Some((meets_ball(grains.centres[i], grains.radii[i], origin, direction)?, Met::Grain(i)))
+                });
                 let solid: Vec<(f32, Met)> = triangles.chain(balls).filter(|&(t, _)| t > 1e-5).collect();
                 let blocked = solid.iter().any(|&(t, _)| t < distance);
                 let segments = (0..curves.positions.len()).filter(|&i| curves.begins_segment(i)).filter_map(|i| {
@@ -477,7 +482,7 @@ mod tests {
     #[test]
     fn a_small_ball_far_away_keeps_its_shape() {
         let (centre, radius) = (Vec3::new(3.0, 40.0, -7.0), 1e-3);
-        let side = centre.any_orthonormal_vector();
+        let side = centre.normalize().any_orthonormal_vector();
         for (offset, hit) in [(0.0, true), (0.95, true), (1.05, false)] {
             let direction = (centre + side * (radius * offset)).normalize();
             assert_eq!(meets_ball(centre, radius, Vec3::ZERO, direction).is_some(), hit, "{offset}");

@@ -566,11 +566,9 @@ mod tests {
     #[test]
     fn grains_hide_those_behind_them_and_not_themselves() {
         let (curves, surfaces) = (Curves::default(), Surfaces::default());
-        let grains = Grains {
-            centres: vec![Vec3::ZERO, Vec3::new(0.0, -0.1, 0.0), Vec3::new(0.2, -0.1, 0.0)],
-            radii: vec![0.02; 3],
-            ..Grains::default()
-        };
+        let mut grains = Grains::default();
+        grains.centres.extend([Vec3::ZERO, Vec3::new(0.0, -0.1, 0.0), Vec3::new(0.2, -0.1, 0.0)]);
+        grains.radii.extend([0.02; 3]);
         let light = Light::Sun { direction: Vec3::NEG_Y, colour: Vec3::ONE, strength: 1.0, angle: 0.01 };
         let mut map = ShadowMap::new(light, Vec3::ZERO, 0.5, 512, None);
         let scenery = Scenery { curves: &curves, surfaces: &surfaces, grains: &grains };

@@ -54,7 +54,7 @@ impl Liquids {
         let look = settings.liquid;
         let Some(radius) = usual(&particles.radii) else { return Ok(()) };
         let cube = if settings.quality == Quality::Beauty { 0.7 } else { 1.0 };
-        let recipe = Recipe { radius, cube, rounds: (look.smoothing.clamp(0.0, 4.0) * 10.0 / cube).round() as u32 };
+        let recipe = Recipe { radius, cube, rounds: (look.smoothing.clamp(0.0, 4.0) * 16.0 / cube).round() as u32 };
         let middle = median(&particles.positions);
         let (mut main, mut small) = (Vec::with_capacity(particles.positions.len()), Mesh::default());
         for (&p, &r) in particles.positions.iter().zip(&particles.radii) {
@@ -100,8 +100,12 @@ impl Particles {
             let reason = "it has another number of radii than of particles";
             return Err(RenderError::Malformed { body: body.name.clone(), reason });
         }
-        let mut particles =
-            Self { positions: Vec::with_capacity(count), radii: Vec::with_capacity(count), numbers: Vec::new(), skipped: 0 };
+        let mut particles = Self {
+            positions: Vec::with_capacity(count),
+            radii: Vec::with_capacity(count),
+            numbers: Vec::new(),
+            skipped: 0,
+        };
         for (i, &p) in body.positions.iter().enumerate() {
             let (p, r) = (Vec3::from(p), given.map_or(DEFAULT_RADIUS, |radii| radii[i]));
             if p.is_finite() && p.abs().max_element() < 1e9 && r.is_finite() && r > 0.0 && r < 1e6 {

@@ -1,10 +1,10 @@
 //! One tile of the picture: solids, grains and surfaces of liquids into a depth buffer, strands over it from front to
 //! back, then the colours of whatever the strands left visible.
 
+use super::ball;
 use super::bins::{Bins, TileRange};
 use super::strip::{self, Clip};
 use super::triangle::{Projected, cut_near};
-use super::ball;
 use crate::camera::{Camera, NEAR};
 use crate::picture::interleaved_noise;
 use crate::shade::Stage;
@@ -218,7 +218,8 @@ impl Canvas {
         }
         self.order.sort_unstable();
         self.farthest.clear();
-        let least = |nearness: &[f32], pixel| samples_of(pixel).iter().map(|&i| nearness[i]).fold(f32::INFINITY, f32::min);
+        let least =
+            |nearness: &[f32], pixel| samples_of(pixel).iter().map(|&i| nearness[i]).fold(f32::INFINITY, f32::min);
         self.farthest.extend((0..TILE * TILE).map(|pixel| least(&self.nearness, pixel)));
         for &(depth, i) in &self.order {
             let nearest = 1.0 / f32::from_bits(depth);
