@@ -203,7 +203,6 @@ impl Spine {
             }
             surfaces.spines.push((self.points[i], self.points[i + 1], 0.5 * (self.radii[i] + self.radii[i + 1])));
         }
-        let sides = sides as u32;
         let ring = |r: u32, k: u32| first + r * sides + k % sides;
         let number = surfaces.looks.len() as u32;
         for r in 0..rings - 1 {
@@ -346,7 +345,7 @@ mod tests {
             let angle = (end(&wound) - end(&still)).rem_euclid(TAU);
             // Around +y, which turns z towards x.
             let difference = (angle + 13.0).rem_euclid(TAU);
-            assert!(difference < 0.02 || difference > TAU - 0.02, "{angle} {normals}");
+            assert!(!(0.02..=TAU - 0.02).contains(&difference), "{angle} {normals}");
             assert!(wound.positions.len() > still.positions.len());
         }
     }

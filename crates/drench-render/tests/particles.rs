@@ -43,8 +43,9 @@ fn rope() -> StrandBody {
 fn beach() -> Frame {
     let mut water = lattice(8, 0.01, Vec3::ZERO);
     water.extend([Vec3::new(0.0, 0.1, 0.0), Vec3::new(0.05, 0.08, 0.01)]);
-    let mut radii = vec![0.005; water.len()];
-    *radii.last_mut().unwrap() = 0.001;
+    // The last drop is small.
+    let mut radii = vec![0.005; water.len() - 1];
+    radii.push(0.001);
     let water = body(ParticleKind::Liquid, water, radii);
     let sand = lattice(6, 0.006, Vec3::new(0.05, -0.02, 0.0));
     let sand = body(ParticleKind::Grains, sand, vec![0.003; 216]);
