@@ -1,5 +1,6 @@
 //! `[[grains]]` and how they get wet.
 
+use super::GrainShade;
 use super::liquid::Region;
 use crate::declare::{section, tagged, words};
 use crate::form::{Form, Reader, flag, flattened, name_of, quantity, table, tables, vector, word};
@@ -39,6 +40,8 @@ section! {
         pub pours as "pour": Vec<Pour> = tables(1000).or([]),
         /// How they get wet. Absent: they do not.
         pub wetness: Option<Wetness> = table().optional_as("they do not get wet"),
+        /// How they look.
+        pub shade: GrainShade = table().or(GrainShade::default()),
     }
     check check_grains
     example r#"

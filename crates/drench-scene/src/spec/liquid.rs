@@ -1,7 +1,8 @@
 //! `[liquid]` with its fills, emitters and drains, and the regions of space that grains share with it.
 
+use super::LiquidShade;
 use crate::declare::{section, tagged, words};
-use crate::form::{Form, Reader, count, flattened, quantity, reference_to, tables, vector, word};
+use crate::form::{Form, Reader, count, flattened, quantity, reference_to, table, tables, vector, word};
 use crate::tree::{Place, Table};
 use crate::units::{ANGLE, DENSITY, LENGTH, RATIO, SURFACE_TENSION, TIME, VELOCITY, VISCOSITY};
 use glam::DVec3;
@@ -43,6 +44,8 @@ section! {
         pub emitters as "emitter": Vec<Emitter> = tables(1000).or([]),
         /// Where it leaves.
         pub drains as "drain": Vec<Drain> = tables(1000).or([]),
+        /// How it looks.
+        pub shade: LiquidShade = table().or(LiquidShade::default()),
     }
     check check_liquid
     example r#"

@@ -21,7 +21,9 @@ pub use grains::{Bridge, Distribution, GrainFill, Grains, Pour, Wetness};
 pub use groom::{Clump, Curl, DirectionMap, Groom, Map, MapSource, NoiseStyle, Roots};
 pub use light::{Ground, Light, Sky};
 pub use liquid::{Drain, Emitter, Liquid, LiquidFill, LiquidMaterial, LiquidMethod, Outlet, Region, ViscositySolver};
-pub use render::{Camera, CameraKeyframe, FibreModel, Look, Quality, Render, Shade};
+pub use render::{
+    Camera, CameraKeyframe, FibreModel, GrainShade, LiquidShade, LiquidStyle, Look, Quality, Render, Shade,
+};
 pub use simulation::Simulation;
 pub use solid::{Easing, Keyframe, Motion, Shape, Solid};
 pub use strand::{Csm, Dftl, Gradient, Interaction, Iterations, MassLaw, Pbd, Storage, Strand, StrandModel, StretchOf};
