@@ -1,6 +1,6 @@
 //! What the liquid touches: samples of solids, and foreign particles such as grains.
 //!
-//! A solid is sampled at about the particles' distance. Each sample b stands for a volume V_b = 1 / Σ W over the samples
+//! A solid is sampled at about the particles' distance. Each sample b stands for a volume V_b = γ / Σ W over the samples
 //! around it [Akinci2012], so that uneven samples make an even wall, and counts in densities and pressures like a particle of mass
 //! ψ_b = ρ0 V_b whose pressure is that of the particle it meets. A foreign particle does the same with its own volume: liquid among
 //! grains fills what the grains leave. The sums over samples are taken once a step; the pressure iterations see two values a particle.
@@ -15,6 +15,10 @@ use drench_geometry::neighbours::Neighbours;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use wide::f32x4;
+
+/// Σ W d³ over a square lattice of samples in one plane: with it their volume is d³, and a particle at the distance d from the
+/// plane has the density of rest.
+const LAYER: f64 = 0.700_3;
 
 /// Points that the liquid feels, in z-order.
 #[derive(Debug, Default)]
@@ -106,7 +110,7 @@ impl Walls {
         Ok(())
     }
 
-    /// ψ = ρ0 / Σ W [Akinci2012, eq. 4].
+    /// ψ = ρ0 γ / Σ W [Akinci2012, eq. 4], with γ for what lies behind the one layer of samples.
     fn weigh(&mut self, frame: &Frame) {
         let count = self.points.x.len();
         let search = Search { neighbours: &self.neighbours, points: &self.points, kernel: frame.kernel8 };
@@ -120,7 +124,7 @@ impl Walls {
                 let cell = neighbours.cell_of(placed[neighbours.order()[i] as usize]);
                 (cell, x[i], i as u32)
             };
-            let mass = |sum: RowSums| (frame.density / f64::from(own + sum.density)) as f32;
+            let mass = |sum: RowSums| (LAYER * frame.density / f64::from(own + sum.density)) as f32;
             search.fill(rows, masses.len(), seeker, |number, sum| masses[number] = mass(sum));
         });
         self.points.masses = masses;
