@@ -52,8 +52,11 @@ impl Boundary {
     pub fn build(solids: &[SolidModel], spacing: f64, seed: u64) -> Result<Self, SimError> {
         let sample = |solid: &SolidModel| match &solid.field {
             None | Some(Field::HalfSpace) => Ok(Vec::new()),
-            Some(_) => sample(&solid.mesh, spacing, seed)
-                .map_err(|source| SimError::Wall { solid: solid.name.clone(), spacing, source }),
+            Some(_) => sample(&solid.mesh, spacing, seed).map_err(|source| SimError::Wall {
+                solid: solid.name.clone(),
+                spacing,
+                source,
+            }),
         };
         Ok(Self { spacing, points: solids.iter().map(sample).collect::<Result<_, _>>()? })
     }

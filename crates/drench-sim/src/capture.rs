@@ -87,12 +87,7 @@ fn particles(world: &World, time: f64) -> Vec<ParticleBody> {
     liquid.chain(grains).collect()
 }
 
-fn particle_body(
-    name: &str,
-    kind: ParticleKind,
-    positions: &[DVec3],
-    attributes: [(&str, Values); 4],
-) -> ParticleBody {
+fn particle_body(name: &str, kind: ParticleKind, positions: &[DVec3], attributes: [(&str, Values); 4]) -> ParticleBody {
     let attribute = |(name, values): (&str, Values)| (name.to_owned(), Attribute { domain: Domain::Vertex, values });
     let attributes = attributes.into_iter().map(attribute).collect();
     ParticleBody { name: name.to_owned(), kind, positions: narrow(positions), attributes }

@@ -6,10 +6,10 @@ use crate::bodies::BodyScratch;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State};
+use drench_physics::PhysicsError;
 use drench_physics::contact::Collider;
 use drench_physics::grains::{self, fill};
 use drench_physics::liquid::{self, Foreign, NO_BODY, Reactions};
-use drench_physics::PhysicsError;
 use glam::DVec3;
 
 /// The grains of all bodies, as the liquid feels them.
@@ -115,15 +115,8 @@ fn grains(
         let surroundings =
             grains::Surroundings { gravity: model.scene.simulation.gravity, colliders, carried_by: &carriers, forces };
         first += state.len();
-        let tally = grains::solve(
-            &body.model,
-            state,
-            scratch,
-            &surroundings,
-            &mut bodies.states,
-            &mut bodies.pushes,
-            span.dt,
-        );
+        let tally =
+            grains::solve(&body.model, state, scratch, &surroundings, &mut bodies.states, &mut bodies.pushes, span.dt);
         let tally = tally.map_err(diverged(span, "grains"))?;
         let h = span.dt / f64::from(tally.steps.max(1));
         report.step_lengths(h, h);

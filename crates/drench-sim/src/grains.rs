@@ -34,7 +34,8 @@ pub fn build(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Resu
     for (number, part) in body.fills.iter().enumerate() {
         let region = regions::region(scene, &part.region, solids)?;
         let beginning = Beginning { velocity: part.velocity, moisture: moisture(part.wetness) };
-        let grains = fill::fill(&model, &region.as_physics(), beginning, stream.child(number as u64)).map_err(&refuse)?;
+        let grains =
+            fill::fill(&model, &region.as_physics(), beginning, stream.child(number as u64)).map_err(&refuse)?;
         for grain in grains {
             state.push(&model, grain);
         }

@@ -142,7 +142,8 @@ fn body(scene: &Scene, liquid: &scene::Liquid, solids: &[SolidModel]) -> Result<
             return Err(SimError::SmallTank { solid, size, spacing: model.spacing });
         }
     }
-    let emitters = liquid.emitters.iter().enumerate().map(|(index, emitter)| self::emitter(scene, solids, emitter, index));
+    let emitters =
+        liquid.emitters.iter().enumerate().map(|(index, emitter)| self::emitter(scene, solids, emitter, index));
     Ok(LiquidBody {
         model,
         emitters: emitters.collect::<Result<_, _>>()?,
@@ -226,7 +227,11 @@ impl LiquidBody {
             drops[first..].iter_mut().for_each(|drop| drop.birth += emitter.start);
         }
         if state.len() + drops.len() > MOST {
-            return Err(PhysicsError::Count { what: "liquid particles", got: state.len() + drops.len(), expected: MOST });
+            return Err(PhysicsError::Count {
+                what: "liquid particles",
+                got: state.len() + drops.len(),
+                expected: MOST,
+            });
         }
         Ok(state.add(&drops))
     }

@@ -40,7 +40,9 @@ impl Region {
 pub fn region(scene: &Scene, given: &scene::Region, solids: &[SolidModel]) -> Result<Region, SimError> {
     Ok(match given {
         scene::Region::Box { low, high } => Region::Plain(region::Region::Box { low: *low, high: *high }),
-        scene::Region::Ball { centre, radius } => Region::Plain(region::Region::Ball { centre: *centre, radius: *radius }),
+        scene::Region::Ball { centre, radius } => {
+            Region::Plain(region::Region::Ball { centre: *centre, radius: *radius })
+        }
         scene::Region::Cylinder { foot, radius, height } => {
             Region::Plain(region::Region::Cylinder { foot: *foot, radius: *radius, height: *height })
         }

@@ -2,17 +2,17 @@
 
 use crate::bodies;
 use crate::bodies::BodyScratch;
+use crate::boundary::{Boundary, BoundaryScratch};
 use crate::capture;
 use crate::checkpoint;
-use crate::boundary::{Boundary, BoundaryScratch};
 use crate::cords::{self, CordWorking};
 use crate::flow::ForeignScratch;
-use crate::{grains, grooms, liquid, particles};
 use crate::report::{Report, peak_memory_mb};
 use crate::solids::{SolidModel, Span};
 use crate::step::{self, substep};
 use crate::world::{Model, Scratch, State, World};
 use crate::{SimError, convert};
+use crate::{grains, grooms, liquid, particles};
 use drench_io::stats::{BodyStats, Energy, Strain};
 use drench_io::{Frame, FrameStats};
 use drench_physics::air::AirFlow;

@@ -5,17 +5,17 @@
 
 use crate::bodies::{BodyModel, BodyScratch};
 use crate::boundary::{Boundary, BoundaryScratch};
+use crate::cords::{CordBody, CordWorking};
 use crate::flow::ForeignScratch;
 use crate::grains::GrainBody;
-use crate::cords::{CordBody, CordWorking};
 use crate::ledger::Ledger;
 use crate::liquid::LiquidBody;
 use crate::solids::{SolidModel, SolidScratch};
 use drench_geometry::SurfacePoint;
 use drench_geometry::groom::Children;
 use drench_physics::air::{Air, AirFlow};
-use drench_physics::grains::{GrainScratch, GrainState};
 use drench_physics::cords::CordState;
+use drench_physics::grains::{GrainScratch, GrainState};
 use drench_physics::interaction::{Deposit, Grid, Interaction};
 use drench_physics::liquid::{LiquidScratch, LiquidState};
 use drench_physics::rigid::RigidWorld;
