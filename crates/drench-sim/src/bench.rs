@@ -2,6 +2,8 @@
 //!
 //! A bench gives the time of every repetition; the median is what is reported, because this kind of machine is shared.
 
+mod cords;
+
 use crate::SimError;
 use drench_geometry::field::Field;
 use drench_geometry::poisson::{self, PoissonSettings};
@@ -41,6 +43,8 @@ pub struct Bench {
 const RUNGJIRATANANON: &str = "Rungjiratananon 2012, GTX 480, with rendering";
 const SAND: &str = "Rungjiratananon 2012, GTX 280, without rendering";
 const HENNE: &str = "Henne 2013, i5-3450, 4 cores";
+
+const CORDS: &str = "Rungjiratananon 2012, i7 3.2 GHz, with self-collisions";
 
 /// Every workload of this crate.
 pub const BENCHES: &[Bench] = &[
@@ -123,6 +127,38 @@ pub const BENCHES: &[Bench] = &[
         published_ms: Some(290.0),
         published_where: HENNE,
         run: bunny_fur,
+    },
+    Bench {
+        name: "cords-100",
+        work: "a cord of 100 segments, all effects",
+        stage: "step",
+        published_ms: Some(1.73),
+        published_where: CORDS,
+        run: || cords::steps(&[100]),
+    },
+    Bench {
+        name: "cords-150",
+        work: "a cord of 150 segments, all effects",
+        stage: "step",
+        published_ms: Some(2.16),
+        published_where: CORDS,
+        run: || cords::steps(&[150]),
+    },
+    Bench {
+        name: "cords-200",
+        work: "a cord of 200 segments, all effects",
+        stage: "step",
+        published_ms: Some(2.42),
+        published_where: CORDS,
+        run: || cords::steps(&[200]),
+    },
+    Bench {
+        name: "cords-746",
+        work: "four ropes of a bridge, 746 segments and 28 boards, all effects",
+        stage: "step",
+        published_ms: Some(6.17),
+        published_where: CORDS,
+        run: || cords::steps(&[186, 186, 187, 187]),
     },
     Bench {
         name: "csm-160k",
