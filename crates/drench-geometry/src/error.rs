@@ -131,6 +131,23 @@ pub enum GeometryError {
         available: String,
     },
 
+    /// A point that the neighbour search cannot hold: not finite, or too far from the others for its cells.
+    #[error(
+        "point {point} at ({x:.3e}, {y:.3e}, {z:.3e}) m is not finite, or more than two million cells of {cell:.3e} m away from others; something has run away: try more substeps, or let a drain take what leaves the scene"
+    )]
+    Scattered {
+        /// Number of the point, from 0.
+        point: usize,
+        /// First coordinate [m].
+        x: f64,
+        /// Second coordinate [m].
+        y: f64,
+        /// Third coordinate [m].
+        z: f64,
+        /// Edge of a cell [m].
+        cell: f64,
+    },
+
     // Sampling, distance fields and grooms.
     /// A Poisson-disk set that would be larger than allowed, found before any work.
     #[error(

@@ -12,6 +12,7 @@ mod isosurface;
 pub mod load;
 pub mod mesh;
 mod morton;
+pub mod neighbours;
 pub mod poisson;
 pub mod primitives;
 pub mod subdivide;

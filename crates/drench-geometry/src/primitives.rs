@@ -95,6 +95,41 @@ pub fn cuboid(size: DVec3) -> TriMesh {
     mesh
 }
 
+/// An open tank that stands with the middle of its floor at the origin. `size` of the room inside, thickness of floor
+/// and `wall` [m].
+pub fn tank(size: DVec3, wall: f64) -> TriMesh {
+    let half = 0.5 * size;
+    let across = |half: f64| [-half - wall, -half, half, half + wall];
+    let (x, y, z) = (across(half.x), [-wall, 0.0, size.y], across(half.z));
+    // Cells between these planes are full or empty; the skin is where one meets the other.
+    let full = |cell: [i32; 3]| {
+        let within = (0..3).contains(&cell[0]) && (0..2).contains(&cell[1]) && (0..3).contains(&cell[2]);
+        within && (cell[1] == 0 || cell[0] != 1 || cell[2] != 1)
+    };
+    let corner = |cell: [i32; 3]| DVec3::new(x[cell[0] as usize], y[cell[1] as usize], z[cell[2] as usize]);
+    let mut mesh = TriMesh::default();
+    for [i, j, k] in (0..18).map(|n| [n / 6, n / 3 % 2, n % 3]) {
+        for (axis, end) in (0..3).flat_map(|axis| [(axis, false), (axis, true)]) {
+            let mut beyond = [i, j, k];
+            beyond[axis] += if end { 1 } else { -1 };
+            if !full([i, j, k]) || full(beyond) {
+                continue;
+            }
+            let normal = DVec3::AXES[axis] * if end { 1.0 } else { -1.0 };
+            let (a, b) = ((axis + 1) % 3, (axis + 2) % 3);
+            let (a, b) = if end { (a, b) } else { (b, a) };
+            grid(&mut mesh, 1, 1, |p, q| {
+                let mut at = [i, j, k];
+                at[axis] += i32::from(end);
+                at[a] += p as i32;
+                at[b] += q as i32;
+                (corner(at), normal, DVec2::new(f64::from(p), f64::from(q)))
+            });
+        }
+    }
+    mesh
+}
+
 /// A square at y = 0 that faces +y. `size` is the length of its side [m].
 pub fn plane(size: f64) -> TriMesh {
     let mut mesh = TriMesh::default();
@@ -260,6 +295,10 @@ mod tests {
         assert!(mesh.topology().is_closed());
         assert_relative_eq!(mesh.volume(), 0.04, epsilon = 1e-15);
         assert_relative_eq!(mesh.total_area(), 2.0 * (0.1 + 0.4 + 0.04), epsilon = 1e-14);
+        let mesh = tank(DVec3::new(1.0, 0.5, 0.4), 0.1);
+        check(&mesh, 2);
+        assert!(mesh.topology().is_closed());
+        assert_relative_eq!(mesh.volume(), 1.2 * 0.6 * 0.6 - 1.0 * 0.5 * 0.4, epsilon = 1e-14);
         let mesh = plane(3.0);
         check(&mesh, 1);
         assert_relative_eq!(mesh.total_area(), 9.0, epsilon = 1e-13);
@@ -284,6 +323,8 @@ mod tests {
                 torus(bad, 1.0, 0),
                 cuboid(DVec3::new(1.0, bad, 1.0)),
                 plane(bad),
+                tank(DVec3::new(1.0, bad, 1.0), 0.1),
+                tank(DVec3::ONE, bad),
             ] {
                 let _ = mesh.clean("bad");
             }

@@ -35,7 +35,7 @@ fn hair(index: u32) -> Frame {
     ]);
     let offsets = (0..=STRANDS).map(|strand| strand * VERTICES).collect();
     let body = StrandBody { name: "hair".into(), offsets, positions, attributes, children: None };
-    Frame { index, time: f64::from(index) / 24.0, strands: vec![body], solids: vec![] }
+    Frame { index, time: f64::from(index) / 24.0, strands: vec![body], ..Frame::default() }
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

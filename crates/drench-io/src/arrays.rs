@@ -1,6 +1,6 @@
 //! Arrays of a frame as chunks of a file: written unless the model has the same, read from where they are.
 
-use crate::cache::precision_of;
+use crate::cache::{SHOWN, precision_of};
 use crate::error::{IoError, Result};
 use crate::format::{Element, MOST_ELEMENTS, Precision, Reader, Writer};
 use crate::frame::{Attribute, Domain, Values};
@@ -82,7 +82,8 @@ impl Arrays<'_> {
                 ValueKind::U32
             }
             (Values::F32(values), kept) => {
-                self.exact(place, values, f32s(kept))?;
+                let shown = SHOWN.contains(&name).then(|| values.iter().map(|&x| shorten(x)).collect::<Vec<_>>());
+                self.exact(place, shown.as_ref().unwrap_or(values), f32s(kept))?;
                 ValueKind::F32
             }
             (Values::F32x2(values), kept) => {
@@ -104,6 +105,13 @@ impl Arrays<'_> {
         let reason = format!("{place} has {count} elements, the format holds at most {MOST_ELEMENTS}");
         Err(IoError::Unstorable { frame: self.frame, reason })
     }
+}
+
+/// A number rounded to 14 significant bits, so that half of its bits are zero and cost nothing. Infinity and NaN stay.
+fn shorten(x: f32) -> f32 {
+    const DROPPED: u32 = 10;
+    let rounded = f32::from_bits(x.to_bits().wrapping_add(1 << (DROPPED - 1)) & !((1 << DROPPED) - 1));
+    if rounded.is_finite() { rounded } else { x }
 }
 
 /// Whether two arrays have the same bits.
@@ -153,4 +161,19 @@ fn pairs(values: Option<&Values>) -> Option<&Vec<[f32; 2]>> {
 
 fn vectors(values: Option<&Values>) -> Option<&Vec<[f32; 3]>> {
     if let Some(Values::F32x3(values)) = values { Some(values) } else { None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shortened_numbers_err_by_one_part_in_16384_and_stay_when_shortened_again() {
+        for x in [0.0, -0.0, 1.0, 0.1, -17.3, 1e-30, 1e30, f32::MAX, f32::MIN_POSITIVE, f32::INFINITY] {
+            let short = shorten(x);
+            assert!(short == x || (short - x).abs() <= x.abs() / 16_384.0, "{x} {short}");
+            assert_eq!(shorten(short).to_bits(), short.to_bits());
+        }
+        assert!(shorten(f32::NAN).is_nan());
+    }
 }

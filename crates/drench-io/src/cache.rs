@@ -2,13 +2,17 @@
 //!
 //! `model.drench` holds the first frame's topology, attributes, children and solids. An array of a later frame that
 //! equals the model's is not written again, and a rigid solid is written as its pose. Reading puts both together: a
-//! [`Frame`] is always complete. A frame whose topology differs (strands tear) simply carries its own.
+//! [`Frame`] is always complete. A frame whose topology differs (strands tear, particles come and go) simply carries
+//! its own.
 //!
-//! Positions, velocities and normals are rounded, see [`Precision`]; everything else keeps its bits.
+//! Positions, velocities and normals are rounded, see [`Precision`], and of numbers that only pictures show
+//! [`SHOWN`] as many bits are kept as those have; everything else keeps its bits.
 
 use crate::error::{IoError, Result};
 use crate::format::{FileKind, Precision, Reader, Writer};
-use crate::frame::{Attribute, ChildStrands, Frame, RigidPose, SolidBody, StrandBody, Values};
+use crate::frame::{
+    Attribute, ChildStrands, Frame, ParticleBody, ParticleKind, RigidPose, SolidBody, StrandBody, Values,
+};
 use crate::{arrays, arrays::Arrays};
 use glam::{DQuat, DVec3};
 use serde::{Deserialize, Serialize};
@@ -25,7 +29,7 @@ const FRAMES: &str = "frames";
 #[derive(Debug)]
 pub struct FrameCache {
     folder: PathBuf,
-    /// The first frame without the positions of its strands.
+    /// The first frame without the positions of its strands and particles.
     model: Frame,
     identity: u64,
 }
@@ -39,6 +43,9 @@ struct Contents {
     model: u64,
     strands: Vec<StrandContents>,
     solids: Vec<SolidContents>,
+    /// Absent in version 1.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    particles: Vec<ParticleContents>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -47,6 +54,13 @@ struct StrandContents {
     attributes: BTreeMap<String, arrays::Description>,
     /// The solid that carries the children, if there are any.
     children: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ParticleContents {
+    name: String,
+    kind: ParticleKind,
+    attributes: BTreeMap<String, arrays::Description>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -66,6 +80,10 @@ impl FrameCache {
         fs::create_dir_all(&frames).map_err(IoError::storage("create", &frames))?;
         let mut model = first.clone();
         for body in &mut model.strands {
+            body.positions = Vec::new();
+            body.attributes.retain(|name, _| name != "velocity");
+        }
+        for body in &mut model.particles {
             body.positions = Vec::new();
             body.attributes.retain(|name, _| name != "velocity");
         }
@@ -156,6 +174,7 @@ fn encode(writer: &mut Writer, frame: &Frame, cache: Option<&FrameCache>) -> Res
         model: cache.map_or(0, |cache| cache.identity),
         strands: Vec::new(),
         solids: Vec::new(),
+        particles: Vec::new(),
     };
     for (i, body) in frame.strands.iter().enumerate() {
         let same = model.and_then(|model| model.strands.get(i));
@@ -164,6 +183,14 @@ fn encode(writer: &mut Writer, frame: &Frame, cache: Option<&FrameCache>) -> Res
     for (i, solid) in frame.solids.iter().enumerate() {
         let same = model.and_then(|model| model.solids.get(i));
         contents.solids.push(encode_solid(&mut arrays, &format!("solids/{i}"), solid, same)?);
+    }
+    for (i, body) in frame.particles.iter().enumerate() {
+        let place = format!("particles/{i}");
+        let same = model.and_then(|model| model.particles.get(i));
+        arrays.rounded(&format!("{place}/positions"), &body.positions, Precision::POSITION, &[])?;
+        let kept = same.map(|same| &same.attributes);
+        let attributes = encode_attributes(&mut arrays, &place, &body.attributes, kept, &[])?;
+        contents.particles.push(ParticleContents { name: body.name.clone(), kind: body.kind, attributes });
     }
     // Names and finite numbers: nothing that JSON cannot hold.
     let text = serde_json::to_vec(&contents).expect("plain data");
@@ -179,12 +206,8 @@ fn encode_strands(
 ) -> Result<StrandContents> {
     arrays.exact(&format!("{place}/offsets"), &body.offsets, same.map(|same| &same.offsets))?;
     arrays.rounded(&format!("{place}/positions"), &body.positions, Precision::POSITION, &body.offsets)?;
-    let mut descriptions = BTreeMap::new();
-    for (name, attribute) in &body.attributes {
-        let same = same.and_then(|same| same.attributes.get(name));
-        let place = format!("{place}/attributes/{name}");
-        descriptions.insert(name.clone(), arrays.attribute(&place, name, attribute, same, &body.offsets)?);
-    }
+    let kept = same.map(|same| &same.attributes);
+    let attributes = encode_attributes(arrays, place, &body.attributes, kept, &body.offsets)?;
     if let Some(children) = &body.children {
         let same = same.and_then(|same| same.children.as_ref());
         arrays.exact(&format!("{place}/children/triangles"), &children.triangles, same.map(|same| &same.triangles))?;
@@ -196,7 +219,22 @@ fn encode_strands(
         arrays.exact(&format!("{place}/children/length_ratio"), &children.length_ratio, length_ratio)?;
     }
     let children = body.children.as_ref().map(|children| children.solid.clone());
-    Ok(StrandContents { name: body.name.clone(), attributes: descriptions, children })
+    Ok(StrandContents { name: body.name.clone(), attributes, children })
+}
+
+fn encode_attributes(
+    arrays: &mut Arrays,
+    place: &str,
+    attributes: &BTreeMap<String, Attribute>,
+    kept: Option<&BTreeMap<String, Attribute>>,
+    offsets: &[u32],
+) -> Result<BTreeMap<String, arrays::Description>> {
+    let describe = |(name, attribute): (&String, &Attribute)| {
+        let kept = kept.and_then(|kept| kept.get(name));
+        let place = format!("{place}/attributes/{name}");
+        Ok((name.clone(), arrays.attribute(&place, name, attribute, kept, offsets)?))
+    };
+    attributes.iter().map(describe).collect()
 }
 
 fn encode_solid(
@@ -246,6 +284,16 @@ fn decode(reader: &Reader, cache: Option<&FrameCache>) -> Result<Frame> {
         let same = model.and_then(|model| model.solids.get(i));
         frame.solids.push(decode_solid(reader, &format!("solids/{i}"), solid, same)?);
     }
+    for (i, body) in contents.particles.into_iter().enumerate() {
+        let place = format!("particles/{i}");
+        let kept = model.and_then(|model| model.particles.get(i)).map(|same| &same.attributes);
+        frame.particles.push(ParticleBody {
+            name: body.name,
+            kind: body.kind,
+            positions: reader.rounded(&format!("{place}/positions"), &[])?,
+            attributes: decode_attributes(reader, &place, body.attributes, kept, &[])?,
+        });
+    }
     Ok(frame)
 }
 
@@ -257,12 +305,8 @@ fn decode_strands(
 ) -> Result<StrandBody> {
     let offsets: Vec<u32> = arrays::exact(reader, &format!("{place}/offsets"), same.map(|same| &same.offsets))?;
     let positions = reader.rounded(&format!("{place}/positions"), &offsets)?;
-    let mut attributes: BTreeMap<String, Attribute> = BTreeMap::new();
-    for (name, description) in contents.attributes {
-        let same = same.and_then(|same| same.attributes.get(&name));
-        let place = format!("{place}/attributes/{name}");
-        attributes.insert(name, arrays::attribute(reader, &place, &description, same, &offsets)?);
-    }
+    let kept = same.map(|same| &same.attributes);
+    let attributes = decode_attributes(reader, place, contents.attributes, kept, &offsets)?;
     let kept = same.and_then(|same| same.children.as_ref());
     let children = match contents.children {
         None => None,
@@ -280,6 +324,21 @@ fn decode_strands(
         }),
     };
     Ok(StrandBody { name: contents.name, offsets, positions, attributes, children })
+}
+
+fn decode_attributes(
+    reader: &Reader,
+    place: &str,
+    descriptions: BTreeMap<String, arrays::Description>,
+    kept: Option<&BTreeMap<String, Attribute>>,
+    offsets: &[u32],
+) -> Result<BTreeMap<String, Attribute>> {
+    let read = |(name, description): (String, arrays::Description)| {
+        let kept = kept.and_then(|kept| kept.get(&name));
+        let attribute = arrays::attribute(reader, &format!("{place}/attributes/{name}"), &description, kept, offsets)?;
+        Ok((name, attribute))
+    };
+    descriptions.into_iter().map(read).collect()
 }
 
 fn decode_solid(reader: &Reader, place: &str, contents: SolidContents, same: Option<&SolidBody>) -> Result<SolidBody> {
@@ -341,6 +400,10 @@ fn pose_to_numbers(pose: RigidPose) -> [f64; 7] {
 fn pose_from_numbers([x, y, z, i, j, k, w]: [f64; 7]) -> RigidPose {
     RigidPose { position: DVec3::new(x, y, z), rotation: DQuat::from_xyzw(i, j, k, w) }
 }
+
+/// Attributes that change all the time and only pictures and exports show: numbers are kept to 14 significant bits, an
+/// error of at most one part in 16 384.
+pub(crate) const SHOWN: [&str; 6] = ["age", "density", "pressure", "tension", "twist", "wetness"];
 
 /// Whether an attribute is stored rounded.
 pub(crate) fn precision_of(name: &str, attribute: &Attribute) -> Option<Precision> {

@@ -34,14 +34,14 @@ pub enum IoError {
         /// What to do about it.
         fix: &'static str,
     },
-    /// A file was written by another version of the format.
-    #[error("{} has format version {found}, this program reads version {supported}\n  fix: read it with the version of Drench that wrote it, or run the scene again with --force", path.display())]
+    /// A file was written by a version of the format that this program does not know.
+    #[error("{} has format version {found}, this program reads versions up to {supported}\n  fix: read it with the version of Drench that wrote it, or run the scene again with --force", path.display())]
     Version {
         /// The file.
         path: PathBuf,
         /// Version in the file.
         found: u32,
-        /// Version that this program reads.
+        /// Newest version that this program reads.
         supported: u32,
     },
     /// A frame that is to be written contradicts itself, or is larger than the format allows.

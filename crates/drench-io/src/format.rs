@@ -35,7 +35,10 @@ const BYTE_BLOCK: usize = 1 << 18;
 /// Width of the values that plain bytes are taken for when they are shuffled: checkpoints are mostly `f64`.
 const BYTE_STRIDE: usize = 8;
 
-const VERSION: u32 = 1;
+/// Version that is written. 2: particles; a program that knows only 1 would leave them out without a word.
+const VERSION: u32 = 2;
+/// Oldest version that is read: its files are files of this version without particles.
+const OLDEST_VERSION: u32 = 1;
 const HEADER_MAGIC: &[u8; 8] = b"\x89DRENCH\n";
 const FOOTER_MAGIC: &[u8; 8] = b"DRENCHED";
 const HEADER_LENGTH: usize = 16;

@@ -14,9 +14,13 @@ pub struct Frame {
     pub strands: Vec<StrandBody>,
     /// Solids: one entry per solid of the scene.
     pub solids: Vec<SolidBody>,
+    /// Liquids and heaps of grains: one entry each. Their numbers of particles change from frame to frame.
+    pub particles: Vec<ParticleBody>,
 }
 
 /// Strands, flat: the vertices of strand `i` are `offsets[i]..offsets[i + 1]`.
+///
+/// Where a strand tears, the next frame has more strands and more vertices: each frame has its own topology.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StrandBody {
     /// Name of the groom.
@@ -25,7 +29,8 @@ pub struct StrandBody {
     pub offsets: Vec<u32>,
     /// Vertex positions in the world [m].
     pub positions: Vec<[f32; 3]>,
-    /// Further values by name: `velocity` [m/s], `radius` [m], `id`, `root_uv`, `root_normal`, `wetness`, ...
+    /// Further values by name: `velocity` [m/s], `radius` [m], `id`, `root_uv`, `root_normal`, `wetness`, and of cords
+    /// `tension` [N], `twist` [rad] and `normal`, the direction that turns with the material.
     pub attributes: BTreeMap<String, Attribute>,
     /// Further strands that only pictures and exports show, interpolated from these.
     pub children: Option<ChildStrands>,
@@ -46,6 +51,31 @@ pub struct ChildStrands {
     pub weights: Vec<[f32; 3]>,
     /// Length of each child over the blended length of its guides.
     pub length_ratio: Vec<f32>,
+}
+
+/// Particles: drops of a liquid or grains.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParticleBody {
+    /// Name of the liquid or of the grains.
+    pub name: String,
+    /// What the particles are.
+    pub kind: ParticleKind,
+    /// Centres in the world [m].
+    pub positions: Vec<[f32; 3]>,
+    /// Further values by name, one per particle ([`Domain::Vertex`]): `velocity` [m/s], `radius` [m], `id` (stays with
+    /// a particle as long as it lives), `age` [s], `wetness`, ...
+    pub attributes: BTreeMap<String, Attribute>,
+}
+
+/// What particles are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ParticleKind {
+    /// Drops that merge into one surface.
+    #[default]
+    Liquid,
+    /// Balls that stay apart.
+    Grains,
 }
 
 /// A solid's surface.
@@ -85,7 +115,7 @@ pub struct Attribute {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Domain {
-    /// One value per vertex.
+    /// One value per vertex or particle.
     Vertex,
     /// One value per strand.
     Strand,
@@ -118,6 +148,9 @@ impl Frame {
         }
         for solid in &self.solids {
             solid.check().map_err(|reason| format!("solid '{}': {reason}", solid.name))?;
+        }
+        for body in &self.particles {
+            body.check().map_err(|reason| format!("particles '{}': {reason}", body.name))?;
         }
         self.strands.iter().try_for_each(|body| self.check_children(body))
     }
@@ -164,6 +197,33 @@ impl StrandBody {
             expect_length("children's guides", children.guides.len(), wanted)?;
             expect_length("children's weights", children.weights.len(), wanted)?;
             expect_length("children's length_ratio", children.length_ratio.len(), wanted)?;
+        }
+        Ok(())
+    }
+}
+
+impl ParticleBody {
+    /// The numbers of an attribute, if it has them.
+    pub fn scalars(&self, name: &str) -> Option<&[f32]> {
+        if let Some(Values::F32(values)) = self.attributes.get(name).map(|a| &a.values) { Some(values) } else { None }
+    }
+
+    /// The whole numbers of an attribute, if it has them.
+    pub fn whole(&self, name: &str) -> Option<&[u32]> {
+        if let Some(Values::U32(values)) = self.attributes.get(name).map(|a| &a.values) { Some(values) } else { None }
+    }
+
+    /// The vectors of an attribute, if it has them.
+    pub fn vectors(&self, name: &str) -> Option<&[[f32; 3]]> {
+        if let Some(Values::F32x3(values)) = self.attributes.get(name).map(|a| &a.values) { Some(values) } else { None }
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for (name, attribute) in &self.attributes {
+            if attribute.domain != Domain::Vertex {
+                return Err(format!("{name} belongs to strands, of which particles have none"));
+            }
+            expect_length(name, attribute.values.len(), self.positions.len())?;
         }
         Ok(())
     }
@@ -247,6 +307,23 @@ mod tests {
                 frame.strands[0].attributes.insert("radius".into(), Attribute { domain: Domain::Strand, values });
             })
             .contains("radius has 3 values, 2 are needed")
+        );
+        assert!(
+            broken(|frame| {
+                let values = Values::F32(vec![0.0; 3]);
+                let attributes = BTreeMap::from([("age".into(), Attribute { domain: Domain::Vertex, values })]);
+                let positions = vec![[0.0; 3]; 2];
+                frame.particles.push(ParticleBody { positions, attributes, ..ParticleBody::default() });
+            })
+            .contains("age has 3 values, 2 are needed")
+        );
+        assert!(
+            broken(|frame| {
+                let attribute = Attribute { domain: Domain::Strand, values: Values::F32(Vec::new()) };
+                let attributes = BTreeMap::from([("age".into(), attribute)]);
+                frame.particles.push(ParticleBody { attributes, ..ParticleBody::default() });
+            })
+            .contains("age belongs to strands")
         );
         assert!(
             broken(|frame| {

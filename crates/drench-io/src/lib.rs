@@ -22,7 +22,9 @@ pub mod stats;
 pub use cache::FrameCache;
 pub use checkpoint::Checkpoint;
 pub use error::IoError;
-pub use frame::{Attribute, ChildStrands, Domain, Frame, RigidPose, SolidBody, StrandBody, Values};
+pub use frame::{
+    Attribute, ChildStrands, Domain, Frame, ParticleBody, ParticleKind, RigidPose, SolidBody, StrandBody, Values,
+};
 pub use run_folder::{Claim, RunFolder, RunRecord, RunStatus};
 pub use stats::{Energy, FrameStats, Strain, Water};
 

@@ -71,6 +71,26 @@ pub enum PhysicsError {
         /// Its speed [m/s].
         speed: f64,
     },
+    /// A shape that cannot be a rigid body.
+    #[error("{body}: {why}")]
+    BodyShape {
+        /// Name of the body.
+        body: String,
+        /// What is wrong with it, and what to do.
+        why: &'static str,
+    },
+    /// A rigid body left the realm of finite numbers.
+    #[error("{body}: its position or velocity is no longer finite; try more substeps or weaker forces")]
+    BodyNotFinite {
+        /// Name of the body.
+        body: String,
+    },
+    /// A snapshot of rigid bodies that is damaged or belongs to others.
+    #[error("a snapshot of rigid bodies ({bytes} bytes) is damaged or belongs to other bodies")]
+    Snapshot {
+        /// Its length.
+        bytes: usize,
+    },
     /// A body left the realm of finite numbers.
     #[error("{body}: strand {strand} is no longer finite; try more substeps or less repulsion")]
     NotFinite {

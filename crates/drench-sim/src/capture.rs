@@ -18,6 +18,7 @@ pub fn frame(world: &World, time: f64) -> Frame {
         time,
         strands: strands.map(|(body, state)| self::strands(world, body, state)).collect(),
         solids: solids.map(|solid| self::solid(world, solid)).collect(),
+        particles: Vec::new(),
     }
 }
 

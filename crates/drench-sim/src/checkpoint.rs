@@ -1,86 +1,72 @@
-//! The saved state as bytes and back, bit for bit.
-//!
-//! Layout, little endian: frame (u32), body count (u32), then per body the counts of positions and pulls (u64 each),
-//! positions and velocities (3 f64 a vertex) and pulls (3 f32 a vertex). Checksums and versions are the container's.
+//! The saved state as bytes and back, bit for bit: the state's own fields in order, in postcard's encoding, where a
+//! double is its eight bytes. Checksums and versions are the container's.
 
 use crate::SimError;
 use crate::world::State;
-use drench_physics::strands::StrandState;
-use glam::{DVec3, Vec3};
 
 /// The bytes of a state.
 pub fn encode(state: &State) -> Vec<u8> {
-    let vertices: usize = state.strands.iter().map(|body| body.positions.len()).sum();
-    let mut bytes = Vec::with_capacity(64 + vertices * 60);
-    bytes.extend(state.frame.to_le_bytes());
-    bytes.extend((state.strands.len() as u32).to_le_bytes());
-    for body in &state.strands {
-        bytes.extend((body.positions.len() as u64).to_le_bytes());
-        bytes.extend((body.pulls.len() as u64).to_le_bytes());
-        for vector in body.positions.iter().chain(&body.velocities) {
-            vector.to_array().iter().for_each(|x| bytes.extend(x.to_le_bytes()));
-        }
-        for vector in &body.pulls {
-            vector.to_array().iter().for_each(|x| bytes.extend(x.to_le_bytes()));
-        }
-    }
-    bytes
+    // Plain data into memory: neither can fail.
+    postcard::to_stdvec(state).expect("a state is plain data")
 }
 
 /// Overwrites `state` with what `bytes` hold; `state` says which counts are expected.
 pub fn decode(bytes: &[u8], state: &mut State) -> Result<(), SimError> {
-    let mut reader = Reader { bytes };
-    let frame = u32::from_le_bytes(reader.take()?);
-    let bodies = u32::from_le_bytes(reader.take()?) as usize;
-    if bodies != state.strands.len() {
-        return Err(mismatch("bodies", bodies, state.strands.len()));
+    let (saved, rest) = postcard::take_from_bytes::<State>(bytes)
+        .map_err(|error| SimError::Checkpoint(format!("it cannot be read ({error})")))?;
+    fits("bytes left over", rest.len(), 0)?;
+    fits("bodies", saved.strands.len(), state.strands.len())?;
+    for (saved, expected) in saved.strands.iter().zip(&state.strands) {
+        fits("vertices", saved.positions.len(), expected.positions.len())?;
+        fits("velocities", saved.velocities.len(), expected.velocities.len())?;
+        fits("pulls", saved.pulls.len(), expected.pulls.len())?;
     }
-    let mut strands = Vec::with_capacity(bodies);
-    for expected in &state.strands {
-        let vertices = u64::from_le_bytes(reader.take()?) as usize;
-        let pulls = u64::from_le_bytes(reader.take()?) as usize;
-        if vertices != expected.positions.len() {
-            return Err(mismatch("vertices", vertices, expected.positions.len()));
-        }
-        if pulls != expected.pulls.len() {
-            return Err(mismatch("pulls", pulls, expected.pulls.len()));
-        }
-        let positions = reader.vectors(vertices)?;
-        let velocities = reader.vectors(vertices)?;
-        let pulls = (0..pulls)
-            .map(|_| Ok(Vec3::new(reader.f32()?, reader.f32()?, reader.f32()?)))
-            .collect::<Result<_, SimError>>()?;
-        strands.push(StrandState { positions, velocities, pulls });
-    }
-    if !reader.bytes.is_empty() {
-        return Err(mismatch("bytes left over", reader.bytes.len(), 0));
-    }
-    *state = State { frame, strands };
+    *state = saved;
     Ok(())
 }
 
-fn mismatch(what: &str, found: usize, expected: usize) -> SimError {
-    SimError::Checkpoint(format!("{what}: {found} where {expected} are expected"))
+fn fits(what: &str, found: usize, expected: usize) -> Result<(), SimError> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(SimError::Checkpoint(format!("{what}: {found} where {expected} are expected"))),
+    }
 }
 
-struct Reader<'a> {
-    bytes: &'a [u8],
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drench_physics::strands::StrandState;
+    use glam::{DVec3, Vec3};
 
-impl Reader<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], SimError> {
-        let (head, rest) =
-            self.bytes.split_first_chunk().ok_or_else(|| SimError::Checkpoint("it ends too early".to_owned()))?;
-        self.bytes = rest;
-        Ok(*head)
+    fn state() -> State {
+        let strands = StrandState {
+            positions: vec![DVec3::new(0.1, -0.0, f64::MIN_POSITIVE); 3],
+            velocities: vec![DVec3::splat(1e300); 3],
+            pulls: vec![Vec3::splat(0.3); 3],
+        };
+        State { frame: 7, strands: vec![strands], ..State::default() }
     }
 
-    fn f32(&mut self) -> Result<f32, SimError> {
-        self.take().map(f32::from_le_bytes)
+    #[test]
+    fn a_state_comes_back_bit_for_bit() {
+        let bytes = encode(&state());
+        let mut other = State { frame: 0, ..state() };
+        decode(&bytes, &mut other).unwrap();
+        assert_eq!(other, state());
+        assert_eq!(encode(&other), bytes);
     }
 
-    fn vectors(&mut self, count: usize) -> Result<Vec<DVec3>, SimError> {
-        let mut number = || self.take().map(f64::from_le_bytes);
-        (0..count).map(|_| Ok(DVec3::new(number()?, number()?, number()?))).collect()
+    #[test]
+    fn damage_and_foreign_scenes_are_refused_and_change_nothing() {
+        let bytes = encode(&state());
+        let mut other = state();
+        for length in 0..bytes.len() {
+            assert!(decode(&bytes[..length], &mut other).is_err(), "{length}");
+        }
+        let longer: Vec<u8> = bytes.iter().copied().chain([0]).collect();
+        assert!(decode(&longer, &mut other).is_err());
+        let mut foreign = State { strands: vec![StrandState::default()], ..State::default() };
+        assert!(decode(&bytes, &mut foreign).unwrap_err().to_string().contains("vertices: 3 where 0"));
+        assert_eq!(other, state());
     }
 }

@@ -10,6 +10,7 @@ mod convert;
 mod error;
 mod estimate;
 mod grooms;
+pub mod ledger;
 pub mod report;
 mod simulation;
 pub mod solids;

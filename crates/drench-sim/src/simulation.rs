@@ -62,7 +62,7 @@ impl Simulation {
                 StrandState::at_rest(&body.model, world)
             })
             .collect();
-        Ok(Self { world: World { model, state: State { frame: 0, strands }, scratch } })
+        Ok(Self { world: World { model, state: State { strands, ..State::default() }, scratch } })
     }
 
     /// Lets strands settle for as long as the scene says, with all solids held at time 0; the figures of frame 0.

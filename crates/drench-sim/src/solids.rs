@@ -314,6 +314,7 @@ fn mesh_of(solid: &Solid) -> Result<(TriMesh, Option<MeshAnimation>, Vec<String>
         Shape::Torus { radius, thickness } => {
             (primitives::torus(*radius, *thickness, PRIMITIVE_DETAIL), None, Vec::new())
         }
+        Shape::Tank { size, wall } => (primitives::tank(*size, *wall), None, Vec::new()),
         Shape::Head { height } => (head::head(*height), None, Vec::new()),
         Shape::Bunny { height } => (bunny::bunny(*height), None, Vec::new()),
         Shape::File { path, unit, animation } => {
@@ -355,6 +356,7 @@ fn field_of(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, Geo
         Shape::Cylinder { radius, height } => Field::Cylinder { radius: radius * s, height: height * s },
         Shape::Plane { .. } => Field::HalfSpace,
         Shape::Torus { radius, thickness } => Field::Torus { radius: radius * s, thickness: thickness * s },
+        Shape::Tank { size, wall } => Field::Tank { size: size * s, wall: wall * s },
         Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. } => baked(solid, mesh, deforming)?,
     })
 }

@@ -3,6 +3,7 @@
 //! Architecture invariant: a step is a function of model and state. Dropping the scratch between two steps changes no
 //! bit, so a checkpoint holds the state alone.
 
+use crate::ledger::Ledger;
 use crate::solids::{SolidModel, SolidScratch};
 use drench_geometry::SurfacePoint;
 use drench_geometry::groom::Children;
@@ -62,12 +63,14 @@ pub struct StrandBody {
 }
 
 /// What must be saved to go on.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// Frames done. Time follows from it: a clock that is added to would drift.
     pub frame: u32,
     /// Positions and velocities, one entry per groom.
     pub strands: Vec<StrandState>,
+    /// The water that came and went.
+    pub ledger: Ledger,
 }
 
 /// What can be computed anew.

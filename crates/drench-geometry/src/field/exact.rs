@@ -43,6 +43,21 @@ pub(super) fn torus(p: DVec3, radius: f64, thickness: f64) -> (f64, DVec3) {
     (offset.length() - thickness, offset.try_normalize().unwrap_or(DVec3::Y))
 }
 
+/// An open tank: a floor and four walls, each a box. Outside, which is where things are kept, the nearest box is the
+/// nearest wall.
+pub(super) fn tank(p: DVec3, size: DVec3, wall: f64) -> (f64, DVec3) {
+    let (outer, rise) = (size + DVec3::new(2.0, 0.0, 2.0) * wall, size.y + wall);
+    // Walls stand beside the floor down to its underside, and the two pairs share their corners.
+    let floor = (DVec3::NEG_Y * 0.5 * wall, DVec3::new(outer.x, wall, outer.z));
+    let side = |axis: DVec3, inner: f64, length: DVec3| {
+        let centre = axis * (0.5 * (inner + wall)).copysign(p.dot(axis)) + DVec3::Y * 0.5 * (size.y - wall);
+        (centre, axis * wall + length + DVec3::Y * rise)
+    };
+    let walls = [side(DVec3::X, size.x, DVec3::Z * outer.z), side(DVec3::Z, size.z, DVec3::X * outer.x)];
+    let nearest = |a: (f64, DVec3), b: (f64, DVec3)| if b.0 < a.0 { b } else { a };
+    walls.into_iter().fold(cuboid(p - floor.0, floor.1), |best, (centre, size)| nearest(best, cuboid(p - centre, size)))
+}
+
 /// Distance from the y axis and the direction away from it.
 fn radial(p: DVec3) -> (f64, DVec3) {
     let flat = DVec3::new(p.x, 0.0, p.z);
@@ -66,6 +81,27 @@ mod tests {
             Field::Torus { radius: 0.8, thickness: 0.25 },
             Field::HalfSpace,
         ]
+    }
+
+    #[test]
+    fn a_tank_is_as_far_as_its_mesh_from_whatever_is_in_it_or_around_it() {
+        let (size, wall) = (DVec3::new(1.0, 0.6, 1.4), 0.1);
+        let field = Field::Tank { size, wall };
+        let tree = Bvh::build(&primitives::tank(size, wall));
+        let mut inside = 0;
+        for p in probes(2000) {
+            let (distance, gradient) = field.distance_and_gradient(p);
+            if distance > 0.0 {
+                assert!((distance - tree.closest_point(p).unwrap().distance).abs() < 1e-9, "{p}");
+                assert!(field.distance(p - gradient * distance).abs() < 1e-9);
+                inside += u32::from(p.abs().cmplt(0.5 * size).all() && p.y > 0.0);
+            }
+        }
+        assert!(inside > 50, "few probes were in the tank: {inside}");
+        // A little inside a wall or the floor, the way out leads back into the tank.
+        assert_eq!(field.distance_and_gradient(DVec3::new(0.51, 0.3, 0.0)).1, DVec3::NEG_X);
+        assert_eq!(field.distance_and_gradient(DVec3::new(0.1, 0.3, -0.72)).1, DVec3::Z);
+        assert_eq!(field.distance_and_gradient(DVec3::new(0.0, -0.01, 0.0)).1, DVec3::Y);
     }
 
     fn probes(count: u64) -> impl Iterator<Item = DVec3> {

@@ -47,6 +47,13 @@ pub enum Field {
         /// Radius of the tube [m].
         thickness: f64,
     },
+    /// An open tank that stands with the middle of its floor at the origin.
+    Tank {
+        /// Width, height and depth of the room inside [m].
+        size: DVec3,
+        /// Thickness of floor and walls [m].
+        wall: f64,
+    },
     /// A mesh.
     Baked(DistanceField),
 }
@@ -68,6 +75,7 @@ impl Field {
             Self::Cylinder { radius, height } => exact::cylinder(p, radius, height),
             Self::HalfSpace => (p.y, DVec3::Y),
             Self::Torus { radius, thickness } => exact::torus(p, radius, thickness),
+            Self::Tank { size, wall } => exact::tank(p, size, wall),
             Self::Baked(ref field) => field.distance_and_gradient(p),
         }
     }

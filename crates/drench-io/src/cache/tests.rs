@@ -36,7 +36,28 @@ fn frame(index: u32, strands: u32) -> Frame {
         length_ratio: vec![0.9, 1.1],
     };
     let hair = StrandBody { name: "hair".into(), offsets, positions, attributes, children: Some(children) };
-    Frame { index, time, strands: vec![hair], solids: vec![head(time), jelly(time)] }
+    let particles = vec![drops(index, strands), ParticleBody { kind: ParticleKind::Grains, ..drops(0, 20) }];
+    Frame { index, time, strands: vec![hair], solids: vec![head(time), jelly(time)], particles }
+}
+
+/// Drops that fall; in each frame a few more.
+fn drops(index: u32, count: u32) -> ParticleBody {
+    let count = count + 3 * index;
+    let fall = 0.01 * index as f32;
+    let place = |i: u32| [(i % 10) as f32 * 0.01, (i / 10 % 10) as f32 * 0.01 - fall, (i / 100) as f32 * 0.01];
+    let values = |values: Values| Attribute { domain: Domain::Vertex, values };
+    let numbers = |f: &dyn Fn(u32) -> f32| values(Values::F32((0..count).map(f).collect()));
+    ParticleBody {
+        name: "water".into(),
+        kind: ParticleKind::Liquid,
+        positions: (0..count).map(place).collect(),
+        attributes: BTreeMap::from([
+            ("velocity".to_owned(), values(Values::F32x3((0..count).map(|i| [0.0, -(i as f32) * 0.1, 0.3]).collect()))),
+            ("radius".to_owned(), numbers(&|_| 0.005)),
+            ("age".to_owned(), numbers(&|i| fall + i as f32 / 3.0)),
+            ("id".to_owned(), values(Values::U32((0..count).collect()))),
+        ]),
+    }
 }
 
 fn head(time: f64) -> SolidBody {
@@ -87,6 +108,15 @@ fn frames_come_back_complete_in_any_order() {
         let (mut wanted, mut got) = (frame(index, 3_000), cache.read(index).unwrap());
         assert!(largest_difference(&wanted.strands[0].positions, &got.strands[0].positions) <= 1e-6);
         assert!(largest_difference(velocity(&wanted), velocity(&got)) <= 3e-4);
+        for (wanted, got) in wanted.particles.iter().zip(&got.particles) {
+            assert!(largest_difference(&wanted.positions, &got.positions) <= 1e-6);
+            // 300 m/s in steps of at most 2^-14 of that.
+            let velocities = (wanted.vectors("velocity").unwrap(), got.vectors("velocity").unwrap());
+            assert!(largest_difference(velocities.0, velocities.1) <= 0.01);
+            for (wanted, got) in wanted.scalars("age").unwrap().iter().zip(got.scalars("age").unwrap()) {
+                assert!((wanted - got).abs() <= wanted / 16_384.0);
+            }
+        }
         for solid in 0..2 {
             assert!(largest_difference(&wanted.solids[solid].positions, &got.solids[solid].positions) <= 1e-6);
             assert!(largest_difference(&wanted.solids[solid].normals, &got.solids[solid].normals) <= 1e-6);
@@ -95,6 +125,10 @@ fn frames_come_back_complete_in_any_order() {
         for frame in [&mut wanted, &mut got] {
             frame.strands[0].positions.clear();
             frame.strands[0].attributes.remove("velocity");
+            for body in &mut frame.particles {
+                body.positions.clear();
+                body.attributes.retain(|name, _| name != "velocity" && name != "age");
+            }
             frame.solids.iter_mut().for_each(|solid| {
                 solid.positions.clear();
                 solid.normals.clear();
@@ -152,6 +186,88 @@ fn topology_may_change() {
     assert_eq!(got.strands[0].offsets, torn.strands[0].offsets);
     assert_eq!(got.strands[0].attributes.len(), 1);
     assert!(largest_difference(&torn.strands[0].positions, &got.strands[0].positions) <= 1e-6);
+}
+
+/// A cord that tears more and more: more pieces, more vertices, and everything is there in each frame.
+#[test]
+fn strands_tear_from_frame_to_frame() {
+    let folder = tempfile::tempdir().unwrap();
+    let torn = |index: u32| {
+        let (pieces, vertices) = (index + 1, 20 + index);
+        let offsets = (0..=pieces).map(|piece| piece * vertices / pieces).collect();
+        let numbers = |scale: f32| Values::F32((0..vertices).map(|i| i as f32 * scale).collect());
+        let per_vertex = |values| Attribute { domain: Domain::Vertex, values };
+        let ids = Attribute { domain: Domain::Strand, values: Values::U32((0..pieces).collect()) };
+        let cord = StrandBody {
+            name: "rope".into(),
+            offsets,
+            positions: (0..vertices).map(|i| [i as f32 * 0.1, 0.0, 0.5]).collect(),
+            attributes: BTreeMap::from([
+                ("radius".to_owned(), per_vertex(numbers(1e-3))),
+                ("tension".to_owned(), per_vertex(numbers(0.125))),
+                ("normal".to_owned(), per_vertex(Values::F32x3(vec![[0.0, 1.0, 0.0]; vertices as usize]))),
+                ("id".to_owned(), ids),
+            ]),
+            children: None,
+        };
+        Frame { index, strands: vec![cord], ..Frame::default() }
+    };
+    let cache = FrameCache::create(folder.path(), &torn(0)).unwrap();
+    for index in 0..5 {
+        cache.write(&torn(index)).unwrap();
+    }
+    for index in [4, 0, 2] {
+        let (mut wanted, mut got) = (torn(index), FrameCache::open(folder.path()).unwrap().read(index).unwrap());
+        assert!(largest_difference(&wanted.strands[0].positions, &got.strands[0].positions) <= 1e-6);
+        wanted.strands[0].positions.clear();
+        got.strands[0].positions.clear();
+        assert_eq!(wanted, got);
+    }
+}
+
+#[test]
+fn particles_come_and_go_and_only_what_changes_is_stored() {
+    let folder = tempfile::tempdir().unwrap();
+    let wet = |particles| Frame { particles, ..Frame::default() };
+    let cache = FrameCache::create(folder.path(), &wet(vec![drops(0, 5_000)])).unwrap();
+    for (index, particles) in
+        [vec![drops(0, 5_000)], vec![drops(0, 0)], vec![drops(7, 4_000)], vec![], vec![drops(0, 1), drops(0, 0)]]
+            .into_iter()
+            .enumerate()
+    {
+        cache.write(&Frame { index: index as u32, ..wet(particles.clone()) }).unwrap();
+        let got = cache.read(index as u32).unwrap().particles;
+        assert_eq!(got.len(), particles.len());
+        for (got, wanted) in got.iter().zip(&particles) {
+            assert!(largest_difference(&got.positions, &wanted.positions) <= 1e-6);
+            assert_eq!(got.whole("id"), wanted.whole("id"));
+        }
+    }
+    let reader = |index| Reader::open(&cache.path(index), FileKind::Frame).unwrap();
+    assert!(reader(0).has("particles/0/positions") && reader(0).has("particles/0/attributes/velocity"));
+    assert!(!reader(0).has("particles/0/attributes/id") && !reader(0).has("particles/0/attributes/radius"));
+    assert!(reader(2).has("particles/0/attributes/id"));
+}
+
+/// Version 1 is the same without particles, and a version that is not known is refused.
+#[test]
+fn frames_of_version_1_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let dry = |index| Frame { particles: Vec::new(), ..frame(index, 10) };
+    let cache = FrameCache::create(folder.path(), &dry(0)).unwrap();
+    cache.write(&dry(1)).unwrap();
+    let now = cache.read(1).unwrap();
+    let set_version = |version: u8| {
+        for path in [folder.path().join(MODEL), cache.path(1)] {
+            let mut content = fs::read(&path).unwrap();
+            content[8] = version;
+            fs::write(&path, content).unwrap();
+        }
+    };
+    set_version(1);
+    assert_eq!(FrameCache::open(folder.path()).unwrap().read(1).unwrap(), now);
+    set_version(3);
+    assert!(matches!(FrameCache::open(folder.path()), Err(IoError::Version { found: 3, supported: 2, .. })));
 }
 
 #[test]

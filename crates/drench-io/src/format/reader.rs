@@ -3,7 +3,7 @@
 use super::element::{Element, Kind, unshuffle, unshuffle_bytes};
 use super::{
     BLOCK, BYTE_BLOCK, BYTE_STRIDE, Codec, FOOTER_LENGTH, FOOTER_MAGIC, FileKind, HEADER_LENGTH, HEADER_MAGIC,
-    MOST_BYTES, MOST_ELEMENTS, VERSION, quantise,
+    MOST_BYTES, MOST_ELEMENTS, OLDEST_VERSION, VERSION, quantise,
 };
 use crate::error::{IoError, Result};
 use rayon::prelude::*;
@@ -46,7 +46,7 @@ impl Reader {
     /// The same for bytes that are said to be the content of the file.
     pub(crate) fn new(path: &Path, kind: FileKind, content: Vec<u8>) -> Result<Self> {
         if let Some((HEADER_MAGIC, version)) = content.first_chunk::<12>().map(split_version)
-            && version != VERSION
+            && !(OLDEST_VERSION..=VERSION).contains(&version)
         {
             return Err(IoError::Version { path: path.to_owned(), found: version, supported: VERSION });
         }

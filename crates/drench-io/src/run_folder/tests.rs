@@ -22,7 +22,7 @@ fn record() -> RunRecord {
 fn frame(index: u32) -> Frame {
     let positions = (0..30).map(|i| [0.01 * i as f32, index as f32, 0.0]).collect();
     let body = StrandBody { name: "rope".into(), offsets: vec![0, 30], positions, ..StrandBody::default() };
-    Frame { index, time: f64::from(index) / 24.0, strands: vec![body], solids: vec![] }
+    Frame { index, time: f64::from(index) / 24.0, strands: vec![body], ..Frame::default() }
 }
 
 /// What a run does after each frame.

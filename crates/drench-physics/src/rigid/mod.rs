@@ -3,6 +3,16 @@
 //! Whoever touches a body during a substep works on its [`BodyState`], so that the next contact already sees the new
 //! velocity, and books the same impulse in a [`Push`], which the rigid-body solver takes over: what a body gains is what
 //! the other side loses.
+//!
+//! [`RigidWorld`] moves the bodies: shapes and masses are in [`shape`](Shape), what the wind does in [`Panels`].
+
+mod shape;
+mod wind;
+mod world;
+
+pub use shape::{Mesh, Shape};
+pub use wind::Panels;
+pub use world::{Body, Mass, Obstacle, RigidWorld, Surface};
 
 use glam::{DMat3, DQuat, DVec3};
 
@@ -36,6 +46,11 @@ impl BodyState {
     /// Velocity of the body's matter at a point of the world [m/s].
     pub fn velocity_at(&self, point: DVec3) -> DVec3 {
         self.velocity + self.spin.cross(point - self.centre)
+    }
+
+    /// Whether every number is one.
+    pub fn is_finite(&self) -> bool {
+        self.centre.is_finite() && self.rotation.is_finite() && self.velocity.is_finite() && self.spin.is_finite()
     }
 
     /// How much the velocity at `point` along the unit vector `direction` answers to an impulse there along it [1/kg].

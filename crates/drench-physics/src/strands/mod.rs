@@ -7,6 +7,7 @@
 //!
 //! Adding a method: one module with a batch solver, one variant of [`Method`] and its line in each `match` below.
 
+pub mod csm;
 pub mod dftl;
 pub(crate) mod forces;
 mod guard;

@@ -8,7 +8,7 @@ use glam::{DQuat, DVec3, Vec3};
 use std::sync::Arc;
 
 /// Everything about a body of strands that persists from step to step.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct StrandState {
     /// Positions [m].
     pub positions: Vec<DVec3>,

@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(schema["required"], serde_json::json!(["name"]));
         assert_eq!(schema["$defs"]["Simulation"]["properties"]["frames"]["maximum"], 1_000_000);
         assert_eq!(schema["$defs"]["Simulation"]["properties"]["fps"]["default"], 24.0);
-        assert_eq!(schema["$defs"]["Shape"]["oneOf"].as_array().unwrap().len(), 9);
+        assert_eq!(schema["$defs"]["Shape"]["oneOf"].as_array().unwrap().len(), 10);
         // Maps carry the keys of their source in their own table.
         assert_eq!(schema["$defs"]["Map"]["oneOf"].as_array().unwrap().len(), 4);
     }

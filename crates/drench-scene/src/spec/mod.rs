@@ -2,8 +2,10 @@
 
 mod air;
 mod expect;
+mod grains;
 mod groom;
 mod light;
+mod liquid;
 mod render;
 mod simulation;
 mod solid;
@@ -11,8 +13,10 @@ mod strand;
 
 pub use air::{Air, Wind};
 pub use expect::{Expectation, Over};
+pub use grains::{Bridge, GrainFill, Grains, Pour, Wetness};
 pub use groom::{Clump, Curl, DirectionMap, Groom, Map, MapSource, NoiseStyle, Roots};
 pub use light::{Ground, Light, Sky};
+pub use liquid::{Drain, Emitter, Liquid, LiquidFill, LiquidMaterial, LiquidMethod, Outlet, Region, ViscositySolver};
 pub use render::{Camera, CameraKeyframe, FibreModel, Look, Quality, Render, Shade};
 pub use simulation::Simulation;
 pub use solid::{Easing, Keyframe, Motion, Shape, Solid};
@@ -42,6 +46,10 @@ section! {
         pub grooms as "groom": Vec<Groom> = tables(1000).or([]),
         /// How strands feel each other. Absent: they do not.
         pub interaction: Option<Interaction> = table().optional_as("strands do not feel each other"),
+        /// The liquid. Absent: there is none.
+        pub liquid: Option<Liquid> = table().optional_as("no liquid"),
+        /// Sand and other grains.
+        pub grains: Vec<Grains> = tables(100).or([]),
         /// Cameras; the first one is used unless another is asked for. Absent: one that frames everything.
         pub cameras as "camera": Vec<Camera> = tables(100).or([]),
         /// Lights.

@@ -117,6 +117,13 @@ tagged! {
             /// Radius of the tube [m].
             thickness: f64 = size(),
         },
+        /// An open tank or tray that stands with the middle of its floor at the origin.
+        Tank as "tank" {
+            /// Width, height and depth of the room inside [m].
+            size: DVec3 = vector(LENGTH).positive().required(),
+            /// Thickness of floor and walls [m].
+            wall: f64 = quantity(LENGTH).above(0.0).at_most(1e4).or(0.02),
+        },
         /// A head with neck and shoulders, the centre of the head at the origin, looking along +z. Face groups `scalp`, `face`,
         /// `ears`, `neck` and `shoulders`; the vertex group `scalp` falls off softly at the hairline.
         Head as "head" {

@@ -1,0 +1,169 @@
+//! `[[grains]]` and how they get wet.
+
+use super::liquid::Region;
+use crate::declare::{section, tagged};
+use crate::form::{Form, Reader, flattened, name_of, quantity, table, tables, vector};
+use crate::tree::{Place, Table};
+use crate::units::{ANGLE, DENSITY, LENGTH, RATE, RATIO, SURFACE_TENSION, TIME, VELOCITY};
+use glam::DVec3;
+
+section! {
+    /// A body of grains: sand, gravel, beads. Grains of different bodies do not touch each other: give everything that
+    /// meets to one body.
+    pub struct Grains {
+        /// Name.
+        pub name: String = name_of("grains").required(),
+        /// Mean radius of a grain [m].
+        pub radius: f64 = quantity(LENGTH).at_least(1e-6).at_most(10.0).required(),
+        /// Spread of radii: they lie evenly between (1 - spread) and (1 + spread) times the mean.
+        pub spread: f64 = quantity(RATIO).at_least(0.0).at_most(0.9).or(0.1),
+        /// Density of the grains themselves [kg/m3].
+        pub density: f64 = quantity(DENSITY).at_least(1.0).at_most(1e5).or(2650.0),
+        /// Coulomb friction between grains; on solids it is that of the solid.
+        pub friction: f64 = quantity(RATIO).at_least(0.0).at_most(10.0).or(0.5),
+        /// Rolling friction: how far off centre a contact pushes, over the radius.
+        pub rolling_friction: f64 = quantity(RATIO).at_least(0.0).at_most(10.0).or(0.1),
+        /// Restitution: what is left of the normal speed after a collision.
+        pub restitution: f64 = quantity(RATIO).at_least(0.0).at_most(1.0).or(0.3),
+        /// Speed up to which grains overlap by at most 1 % of their radius [m/s]: the stiffness, and so the step, follow from it.
+        pub fastest: f64 = quantity(VELOCITY).at_least(1e-3).at_most(1e3).or(2.0),
+        /// Grains that are there at the beginning.
+        pub fills as "fill": Vec<GrainFill> = tables(1000).or([]),
+        /// Grains that are poured in.
+        pub pours as "pour": Vec<Pour> = tables(1000).or([]),
+        /// How they get wet. Absent: they do not.
+        pub wetness: Option<Wetness> = table().optional_as("they do not get wet"),
+    }
+    check check_grains
+    example r#"
+[[grains]]
+name = "sand"
+radius = "2 mm"
+friction = 0.6
+
+[[grains.fill]]
+kind = "cone"
+foot = [0, 0, 0]
+radius = "20 cm"
+height = "10 cm"
+
+[grains.wetness]
+downward = 8
+"#
+}
+
+fn check_grains(grains: &Grains, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
+    if grains.fills.is_empty() && grains.pours.is_empty() {
+        let help = "add [[grains.fill]] or [[grains.pour]]";
+        reader.error(place, "nothing says where the grains come from", help);
+    }
+    if grains.wetness.is_none() && grains.fills.iter().any(|fill| fill.wetness > 0.0) {
+        let at = table.get("fill").map_or(place, |node| node.place);
+        reader.error(
+            at,
+            "grains that do not get wet cannot be wet",
+            "add [grains.wetness], or leave `wetness` of the fill out",
+        );
+    }
+    Some(())
+}
+
+section! {
+    /// Grains that are there at the beginning.
+    pub struct GrainFill {
+        /// The region that they fill.
+        pub region: Region = flattened(),
+        /// Their velocity [m/s].
+        pub velocity: DVec3 = vector(VELOCITY).or(DVec3::ZERO),
+        /// Their wetness, in parts of what makes a grain over-wet: 0 dry, 1 at the threshold.
+        pub wetness: f64 = quantity(RATIO).at_least(0.0).at_most(10.0).or(0.0),
+    }
+}
+
+section! {
+    /// Grains that are poured out of a round opening.
+    pub struct Pour {
+        /// The middle of the opening [m].
+        pub position: DVec3 = vector(LENGTH).required(),
+        /// The direction in which they leave.
+        pub direction: DVec3 = vector(RATIO).nonzero().or(DVec3::NEG_Y),
+        /// Radius of the opening [m].
+        pub radius: f64 = quantity(LENGTH).above(0.0).at_most(1e3).required(),
+        /// Their speed [m/s].
+        pub speed: f64 = quantity(VELOCITY).above(0.0).at_most(1e3).or(0.5),
+        /// Their wetness, in parts of what makes a grain over-wet.
+        pub wetness: f64 = quantity(RATIO).at_least(0.0).at_most(10.0).or(0.0),
+        /// When it starts [s].
+        pub start: f64 = quantity(TIME).at_least(0.0).at_most(1e9).or(0.0),
+        /// When it stops [s].
+        pub stop: Option<f64> = quantity(TIME).at_least(0.0).at_most(1e9).optional_as("never"),
+    }
+}
+
+section! {
+    /// How grains get wet [Rungjiratananon2012, 5]. Water in a grain is measured by the mass of the dry grain.
+    pub struct Wetness {
+        /// Water above which a grain is over-wet and passes it on, over its dry mass.
+        pub threshold: f64 = quantity(RATIO).above(0.0).at_most(10.0).or(0.1),
+        /// Water that a grain can hold, over its dry mass.
+        pub most: f64 = quantity(RATIO).above(0.0).at_most(10.0).or(0.25),
+        /// Water at which bridges have lost all strength and the heap flows, over the dry mass.
+        pub fluidised: f64 = quantity(RATIO).above(0.0).at_most(10.0).or(0.22),
+        /// Part of the excess that goes to grains below, per second.
+        pub downward: f64 = quantity(RATE).at_least(0.0).at_most(1e6).or(10.0),
+        /// Part of the excess that goes to grains beside, per second.
+        pub sideways: f64 = quantity(RATE).at_least(0.0).at_most(1e6).or(5.0),
+        /// Part of the excess that goes to grains above, per second.
+        pub upward: f64 = quantity(RATE).at_least(0.0).at_most(1e6).or(1.0),
+        /// How much wetness at the threshold adds to the damping of collisions, over that of dry grains.
+        pub damping: f64 = quantity(RATIO).at_least(0.0).at_most(1e3).or(1.0),
+        /// How much wetness at the threshold adds to friction, over that of dry grains.
+        pub friction: f64 = quantity(RATIO).at_least(0.0).at_most(1e3).or(0.5),
+        /// The liquid bridges between wet grains.
+        pub bridge: Bridge = table().or_as(Bridge::default(), "willett"),
+        /// Part of its radius that a grain loses at the threshold, as wet sand settles.
+        pub shrink: f64 = quantity(RATIO).at_least(0.0).at_most(0.5).or(0.0),
+        /// Part of its water that a grain loses to the air per second.
+        pub evaporation: f64 = quantity(RATE).at_least(0.0).at_most(1e6).or(0.0),
+    }
+    check check_wetness
+}
+
+fn check_wetness(wetness: &Wetness, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
+    let at = |key: &str| table.get(key).map_or(place, |node| node.place);
+    if wetness.most < wetness.threshold {
+        let message = format!("grains hold less ({}) than makes them over-wet ({})", wetness.most, wetness.threshold);
+        reader.error(at("most"), message, "make `most` at least `threshold`");
+    }
+    if wetness.fluidised < wetness.threshold {
+        let message = format!("grains flow ({}) before they are over-wet ({})", wetness.fluidised, wetness.threshold);
+        reader.error(at("fluidised"), message, "make `fluidised` at least `threshold`");
+    }
+    Some(())
+}
+
+tagged! {
+    /// The pull of liquid bridges between wet grains.
+    pub enum Bridge {
+        /// None.
+        None as "none",
+        /// The measured law [Willett2000], with the strength fading towards fluidisation.
+        Willett as "willett" {
+            /// Surface tension [N/m].
+            surface_tension: f64 = quantity(SURFACE_TENSION).at_least(0.0).at_most(100.0).or(0.072),
+            /// Contact angle on the grains [rad].
+            contact_angle: f64 = quantity(ANGLE).at_least(0.0).below(90f64.to_radians()).or(0.0),
+        },
+        /// The empirical law [Rungjiratananon2012, eq. 5.6]: grains that part are held back in proportion to their speed.
+        Empirical as "empirical" {
+            /// Damping of dry over-wet-free grains [1/s], per unit of wetness below fluidisation.
+            strength: f64 = quantity(RATE).at_least(0.0).at_most(1e6).or(100.0),
+        },
+    }
+}
+
+impl Default for Bridge {
+    fn default() -> Self {
+        Self::Willett { surface_tension: 0.072, contact_angle: 0.0 }
+    }
+}
