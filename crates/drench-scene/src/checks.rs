@@ -15,6 +15,7 @@ const FARTHEST: f64 = 1e6;
 /// Looks at the tree where it can, so that errors elsewhere do not hide these; `scene` is there if everything could be read.
 pub(crate) fn check(scene: Option<&Scene>, root: &Node, reader: &mut Reader) {
     parents(root, reader);
+    collision_exceptions(root, reader);
     if let Some(scene) = scene {
         motions(scene, root, reader);
     }
@@ -47,6 +48,24 @@ fn parents(root: &Node, reader: &mut Reader) {
                 });
             }
             at = parent;
+        }
+    }
+}
+
+/// Who is excepted from collisions must exist.
+fn collision_exceptions(root: &Node, reader: &mut Reader) {
+    let get = |key: &str| root.as_table().and_then(|table| table.get(key));
+    let bodies = ["groom", "cord"].into_iter().filter_map(get).flat_map(Node::items);
+    let names: BTreeSet<&str> = bodies.filter_map(|body| body.as_table()?.name()).collect();
+    let except = get("collision").and_then(Node::as_table).and_then(|table| table.get("except"));
+    for node in except.map_or(&[][..], Node::items) {
+        if let Some(name) = node.as_text().filter(|name| !names.contains(name)) {
+            reader.problems.push(Problem {
+                place: Some(node.place),
+                key: "collision.except".into(),
+                message: format!("there is no groom or cord called `{name}`"),
+                help: "leave it out, or give the name of a groom or cord".into(),
+            });
         }
     }
 }

@@ -31,6 +31,7 @@
 mod contact;
 pub mod search;
 pub mod segments;
+pub mod seven;
 mod solver;
 mod zones;
 

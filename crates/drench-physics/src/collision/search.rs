@@ -185,7 +185,8 @@ impl Cells {
 
     #[inline]
     fn cell_of(&self, point: DVec3) -> I64Vec3 {
-        (point * self.inverse).floor().as_i64vec3()
+        let [x, y, z] = (point * self.inverse).to_array().map(|x| x.floor() as i64);
+        I64Vec3 { x, y, z }
     }
 }
 

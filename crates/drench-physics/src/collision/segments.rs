@@ -16,7 +16,7 @@
 use glam::DVec3;
 
 /// The squared sine below which segments count as parallel.
-const PARALLEL: f64 = 1e-14;
+const PARALLEL: f64 = 1e-24;
 /// Steps of conservative advancement at most. What is still undecided then is within a hair's breadth of touching
 /// for the rest of the way, and is taken for a contact.
 const ADVANCES: usize = 100;
@@ -74,9 +74,11 @@ pub fn closest(first: &Segment, second: &Segment) -> Closest {
     let (a, e, b, c, f) = (u.dot(u), v.dot(v), u.dot(v), u.dot(w), v.dot(w));
     let over = |numerator: f64, denominator: f64| if denominator > 0.0 { numerator / denominator } else { 0.0 };
     let unit = |x: f64| x.clamp(0.0, 1.0);
-    let determinant = a * e - b * b;
+    // Not a e - b^2, which loses all its figures long before the cross product does.
+    let normal = u.cross(v);
+    let determinant = normal.dot(normal);
     let mut s = if determinant > PARALLEL * a * e {
-        unit((b * f - c * e) / determinant)
+        unit(v.cross(w).dot(normal) / determinant)
     } else {
         // The middle of what the second covers of the first.
         let (one, other) = (over(-c, a), over(b - c, a));

@@ -1,6 +1,7 @@
 //! The declarations of the scene file, one file per part. All values are SI, radians, +y up.
 
 mod air;
+mod collision;
 mod expect;
 mod grains;
 mod groom;
@@ -12,6 +13,7 @@ mod solid;
 mod strand;
 
 pub use air::{Air, Wind};
+pub use collision::{Collision, Continuous};
 pub use expect::{Expectation, Over};
 pub use grains::{Bridge, GrainFill, Grains, Pour, Wetness};
 pub use groom::{Clump, Curl, DirectionMap, Groom, Map, MapSource, NoiseStyle, Roots};
@@ -46,6 +48,8 @@ section! {
         pub grooms as "groom": Vec<Groom> = tables(1000).or([]),
         /// How strands feel each other. Absent: they do not.
         pub interaction: Option<Interaction> = table().optional_as("strands do not feel each other"),
+        /// How strands collide with each other, one by one. Absent: they pass through each other.
+        pub collision: Option<Collision> = table().optional_as("strands pass through each other"),
         /// The liquid. Absent: there is none.
         pub liquid: Option<Liquid> = table().optional_as("no liquid"),
         /// Sand and other grains.
