@@ -7,6 +7,7 @@ use drench_math::random::Stream;
 use drench_physics::collision::search::{Capsule, Search};
 use drench_physics::collision::segments::{Segment, closest};
 use drench_physics::collision::{Body, Collisions, Parameters, seven};
+use drench_physics::synthetic::HairyBall;
 use glam::DVec3;
 use std::time::Instant;
 
@@ -17,7 +18,10 @@ fn main() {
     let arguments: Vec<f64> = std::env::args().skip(1).filter_map(|word| word.parse().ok()).collect();
     let strands = arguments.first().map_or(80_000, |&count| count as usize);
     let radius = arguments.get(1).map_or(2e-4, |millimetres| millimetres * 1e-3);
-    let (offsets, mut positions, mut velocities) = head(strands);
+    let HairyBall { offsets, mut positions, .. } = HairyBall::combed(strands, VERTICES);
+    let stream = Stream::new(1, "speed");
+    let mut velocities: Vec<DVec3> = (0..positions.len() as u64).map(|i| stream.direction(i) * 0.02).collect();
+    velocities.iter_mut().step_by(VERTICES).for_each(|root| *root = DVec3::ZERO);
     println!("{strands} strands, {} vertices, radius {radius} m", positions.len());
     let inverse_masses: Vec<f64> = (0..positions.len()).map(|i| if i % VERTICES == 0 { 0.0 } else { 1.0 }).collect();
     let radii = vec![radius as f32; positions.len()];
@@ -46,42 +50,6 @@ fn main() {
     if arguments.len() > 2 {
         compare(&offsets, &positions, 2.0 * radius);
     }
-}
-
-/// Hair of 20 cm on the upper part of a head of 10 cm, combed down, a little untidy, waving.
-fn head(strands: usize) -> (Vec<u32>, Vec<DVec3>, Vec<DVec3>) {
-    let stream = Stream::new(1, "head");
-    let golden = std::f64::consts::PI * (3.0 - 5.0_f64.sqrt());
-    let offsets = (0..=strands).map(|k| (k * VERTICES) as u32).collect();
-    let (mut positions, mut velocities) = (Vec::new(), Vec::new());
-    let mut roots: Vec<DVec3> = (0..strands)
-        .map(|k| {
-            let y = 1.0 - (k as f64 + 0.5) / strands as f64;
-            let (across, angle) = ((1.0 - y * y).sqrt(), golden * k as f64);
-            DVec3::new(across * angle.cos(), y, across * angle.sin())
-        })
-        .collect();
-    // As grooms are: neighbours in space are neighbours in memory.
-    roots.sort_by_key(|root| {
-        let cell = ((*root * 0.5 + 0.5) * 1023.0).as_u64vec3();
-        (0..10).fold(0_u64, |key, bit| {
-            key | (cell.x >> bit & 1) << (3 * bit) | (cell.y >> bit & 1) << (3 * bit + 1) | (cell.z >> bit & 1) << (3 * bit + 2)
-        })
-    });
-    for (root, k) in roots.iter().zip(0_u64..) {
-        let (mut at, mut along) = (*root * 0.1, *root);
-        for i in 0..VERTICES as u64 {
-            positions.push(at);
-            velocities.push(if i == 0 { DVec3::ZERO } else { stream.direction(100 * k + i) * 0.02 });
-            let untidy = stream.direction(1_000_000_000 + 100 * k + i) * 0.12;
-            let down = DVec3::NEG_Y * if at.with_y(0.0).length() > 0.1 { 0.4 } else { 0.12 };
-            along = (along + untidy + down).normalize();
-            let next = at + along * 0.0105;
-            // Out of the head.
-            at = if next.length() < 0.101 { next.normalize() * 0.101 } else { next };
-        }
-    }
-    (offsets, positions, velocities)
 }
 
 /// Three ways to the same pairs.

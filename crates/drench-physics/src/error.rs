@@ -41,6 +41,16 @@ pub enum PhysicsError {
         /// Its length [m].
         length: f64,
     },
+    /// A clamp cannot hold what it should.
+    #[error("clamp {clamp} at vertex {vertex}: {why}")]
+    Clamp {
+        /// Index of the clamp.
+        clamp: usize,
+        /// The model's vertex it should hold.
+        vertex: u32,
+        /// What is wrong, and what to do.
+        why: &'static str,
+    },
     /// A parameter lies outside its range.
     #[error("{name} = {value}; it must be {range}")]
     Parameter {

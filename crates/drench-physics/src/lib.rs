@@ -13,6 +13,7 @@
 pub mod air;
 pub mod collision;
 pub mod contact;
+pub mod cords;
 pub mod diagnostics;
 mod error;
 pub mod interaction;

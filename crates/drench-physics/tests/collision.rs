@@ -155,14 +155,17 @@ fn linear_and_angular_momentum_stay() {
             let (now, turned) = flock.momentum();
             met += tally.contacts;
             assert!((now - linear).length() < 1e-12 * linear.length(), "case {case}: {now} {linear}");
-            // Exact for contacts that the step begins with. One that begins in it shares its vertices with the lengths, which
-            // were there before; several begin at different moments.
+            // Exact for contacts that the step begins with, unless it opens an overlap, which moves mass. A contact that begins in
+            // the step shares its vertices with the lengths, which were there before; several begin at different moments.
             let tolerance = match tally.impacts {
-                0 => 1e-12,
-                1 => 1e-6,
+                0 if tally.penetration_max < 2e-5 => 1e-12,
+                0 | 1 => 1e-4,
                 _ => 0.05,
             };
-            assert!((turned - angular).length() < tolerance * (1.0 + angular.length()), "case {case}: {turned} {angular}");
+            assert!(
+                (turned - angular).length() < tolerance * (1.0 + angular.length()),
+                "case {case}: {turned} {angular}"
+            );
         }
         assert!(met > 0, "case {case}");
     }
@@ -294,8 +297,7 @@ fn lengths_are_restored() {
         let mut collisions = Collisions::default();
         let mut met = 0;
         for _ in 0..10 {
-            let came: Vec<DVec3> =
-                flock.positions.iter().zip(&flock.velocities).map(|(x, v)| *x + *v * DT).collect();
+            let came: Vec<DVec3> = flock.positions.iter().zip(&flock.velocities).map(|(x, v)| *x + *v * DT).collect();
             met += flock.step(&mut collisions, &Parameters::default(), DVec3::ZERO).contacts;
             for i in flock.segments() {
                 let strain = flock.positions[i].distance(flock.positions[i + 1]) / came[i].distance(came[i + 1]) - 1.0;

@@ -7,6 +7,7 @@ use drench_geometry::poisson::{self, PoissonSettings};
 use drench_geometry::subdivide::loop_subdivide;
 use drench_geometry::{GeometryError, bunny};
 use drench_physics::air::{Air, AirFlow};
+use drench_physics::collision::{self, Body, Collisions};
 use drench_physics::interaction::{Grid, Interaction, Storage};
 use drench_physics::strands::{
     self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, dftl, pbd,
@@ -116,6 +117,22 @@ pub const BENCHES: &[Bench] = &[
         published_where: HENNE,
         run: bunny_fur,
     },
+    Bench {
+        name: "collisions-1600k",
+        work: "80 000 combed strands x 20 shaken to and fro, strand-strand collisions of their own thickness",
+        stage: "collisions",
+        published_ms: None,
+        published_where: "",
+        run: || collisions(80_000),
+    },
+    Bench {
+        name: "collisions-800k",
+        work: "40 000 combed strands x 20: half of collisions-1600k",
+        stage: "collisions",
+        published_ms: None,
+        published_where: "",
+        run: || collisions(40_000),
+    },
 ];
 
 /// Radius of the head that long hair grows on [m].
@@ -169,6 +186,48 @@ fn bunny_fur() -> Result<Vec<f64>, SimError> {
     let iterations = pbd::Iterations::Strand { stretch: 0.2, least: 4, most: 50 };
     let method = Method::Pbd(pbd::Parameters { iterations, relaxation: 1.65, mass: pbd::MassLaw::Even });
     steps(&ball, Material::default(), method, Some(interaction))
+}
+
+/// Times collisions alone, while hair follows a head that is moved to and fro.
+fn collisions(strands: usize) -> Result<Vec<f64>, SimError> {
+    let wrap = |source| SimError::Model { groom: "bench".to_owned(), source };
+    let ball = HairyBall::combed(strands, 20);
+    let method = Method::Dftl(dftl::Parameters { damping: 0.9 });
+    let model = StrandModel::new(ball.rest(), Material::default(), method, Tip::Free).map_err(wrap)?;
+    let mut state = StrandState::at_rest(&model, ball.positions.clone());
+    let (mut scratch, mut roots, flow) = (StrandScratch::new(&model), ball.roots(), AirFlow::still());
+    let start_roots = roots.positions.clone();
+    let mut inverse_masses: Vec<f64> = model.masses().iter().map(|&mass| 1.0 / f64::from(mass)).collect();
+    model.offsets()[..strands].iter().for_each(|&root| inverse_masses[root as usize] = 0.0);
+    let parameters = collision::Parameters { iterations: 2, ..collision::Parameters::default() };
+    let mut collisions = Collisions::default();
+    let mut samples = Vec::new();
+    for step in 0..4 + 11 {
+        let shift = DVec3::X * (0.02 * (f64::from(step) * DT * 6.0).sin());
+        roots.advance();
+        roots.positions.iter_mut().zip(&start_roots).for_each(|(now, rest)| *now = *rest + shift);
+        let begin = Instant::now();
+        collisions.begin([&state.positions[..]]);
+        let begun = begin.elapsed();
+        // Without gravity the head needs no solid to keep hair out.
+        let (gravity, air) = (DVec3::ZERO, Air::default());
+        let environment = Environment { gravity, air, breeze: flow.at(0.0), colliders: &[] };
+        strands::solve(&model, &mut state, &mut scratch, &roots, &environment, None, DT).map_err(wrap)?;
+        let start = Instant::now();
+        let body = Body {
+            offsets: model.offsets(),
+            positions: &mut state.positions,
+            velocities: &mut state.velocities,
+            inverse_masses: &inverse_masses,
+            radii: model.radii(),
+            continuous: false,
+        };
+        collisions.resolve(&mut [body], &parameters, DT).map_err(wrap)?;
+        if step >= 4 {
+            samples.push((begun + start.elapsed()).as_secs_f64() * 1e3);
+        }
+    }
+    Ok(samples)
 }
 
 /// The source's strands have no bending.

@@ -1,9 +1,11 @@
 //! The world as a frame: what pictures, viewer and exports may know.
 
+use crate::cords::{self, CordBody};
 use crate::world::{StrandBody, World};
 use drench_io::frame::{
     Attribute, ChildStrands, Domain, Frame, RigidPose, SolidBody, StrandBody as FrameStrands, Values,
 };
+use drench_physics::cords::CordState;
 use drench_physics::strands::StrandState;
 use glam::{DVec2, DVec3};
 use rayon::prelude::*;
@@ -12,11 +14,15 @@ use std::collections::BTreeMap;
 /// The frame of the world at `time`.
 pub fn frame(world: &World, time: f64) -> Frame {
     let strands = world.model.strands.iter().zip(&world.state.strands);
+    let cords = world.model.cords.iter().zip(&world.state.cords);
     let solids = 0..world.model.solids.len();
     Frame {
         index: world.state.frame,
         time,
-        strands: strands.map(|(body, state)| self::strands(world, body, state)).collect(),
+        strands: strands
+            .map(|(body, state)| self::strands(world, body, state))
+            .chain(cords.map(|(body, state)| self::cord(body, state)))
+            .collect(),
         solids: solids.map(|solid| self::solid(world, solid)).collect(),
         particles: Vec::new(),
     }
@@ -47,6 +53,28 @@ fn strands(world: &World, body: &StrandBody, state: &StrandState) -> FrameStrand
         positions: narrow(&state.positions),
         attributes,
         children,
+    }
+}
+
+fn cord(body: &CordBody, state: &CordState) -> FrameStrands {
+    let mut attributes = BTreeMap::new();
+    let mut add = |name: &str, domain, values| attributes.insert(name.to_owned(), Attribute { domain, values });
+    let (tension, twist, normal) = cords::material(state);
+    let mut radii = Vec::new();
+    state.radii(&body.model, &mut radii);
+    add("velocity", Domain::Vertex, Values::F32x3(narrow(&state.velocities)));
+    add("radius", Domain::Vertex, Values::F32(radii));
+    add("tension", Domain::Vertex, Values::F32(tension));
+    add("twist", Domain::Vertex, Values::F32(twist));
+    add("normal", Domain::Vertex, Values::F32x3(narrow(&normal)));
+    // The cord that a piece is of, for ever the same.
+    add("id", Domain::Strand, Values::U32(state.cords.clone()));
+    FrameStrands {
+        name: body.name.clone(),
+        offsets: state.offsets.clone(),
+        positions: narrow(&state.positions),
+        attributes,
+        children: None,
     }
 }
 

@@ -129,6 +129,47 @@ pub enum SimError {
         /// Position along z [m].
         z: f64,
     },
+    /// A cord that cannot be made.
+    #[error("cord \"{cord}\": {source}")]
+    Cord {
+        /// Name of the cord.
+        cord: String,
+        /// What is wrong.
+        source: PhysicsError,
+    },
+    /// More than memory should be asked for.
+    #[error(
+        "cord \"{cord}\": with it the scene's cords have {segments} segments, more than the limit of {limit}; make `segments` smaller"
+    )]
+    TooManySegments {
+        /// Name of the cord.
+        cord: String,
+        /// Segments of it and the cords before it.
+        segments: u64,
+        /// How many are allowed.
+        limit: u64,
+    },
+    /// A mesh that deforms cannot hold a cord.
+    #[error(
+        "cord \"{cord}\": a clamp holds it to \"{solid}\", whose mesh deforms; clamp it to a rigid solid, or to nothing"
+    )]
+    DeformingHolder {
+        /// Name of the cord.
+        cord: String,
+        /// Name of the solid.
+        solid: String,
+    },
+    /// A mesh that deforms cannot be a rigid body.
+    #[error(
+        "solid \"{solid}\": its mesh deforms, so it cannot be a rigid body; leave out `body`, or use a mesh without animation"
+    )]
+    DeformingBody {
+        /// Name of the solid.
+        solid: String,
+    },
+    /// Rigid bodies that cannot be made.
+    #[error("rigid body {0}")]
+    Bodies(PhysicsError),
     /// The interaction's parameters are refused.
     #[error("[interaction]: {0}")]
     Interaction(PhysicsError),

@@ -1,8 +1,8 @@
 //! What a scene will cost, without building all of it.
 
 use crate::SimError;
-use crate::grooms;
 use crate::solids::SolidModel;
+use crate::{cords, grooms};
 use drench_scene::Scene;
 
 /// What will be simulated, about.
@@ -14,6 +14,10 @@ pub struct Estimate {
     pub strand_vertices: u64,
     /// Strands for pictures only.
     pub children: u64,
+    /// Segments of all cords.
+    pub cord_segments: u64,
+    /// Rigid bodies.
+    pub rigid_bodies: u64,
     /// Triangles of all solids.
     pub triangles: u64,
     /// Memory that the simulation will hold [bytes].
@@ -30,6 +34,8 @@ const VERTEX_BYTES: u64 = 136;
 const STRAND_BYTES: u64 = 140;
 /// Bytes a child takes: root, guides, weights.
 const CHILD_BYTES: u64 = 56;
+/// Bytes a segment of a cord takes in model, state and scratch, torn everywhere.
+const SEGMENT_BYTES: u64 = 900;
 /// Bytes a triangle takes: indices, half a vertex with its normal, its share of the tree.
 const TRIANGLE_BYTES: u64 = 120;
 
@@ -46,7 +52,13 @@ pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
     for solid in &solids {
         let triangles = solid.mesh.triangles.len() as u64;
         estimate.triangles += triangles;
-        let kind = if solid.animation.is_some() { "deforming" } else { "rigid" };
+        let body = scene.solid(&solid.name).is_some_and(|index| scene.solids[index].body.is_some());
+        let kind = match (body, solid.animation.is_some()) {
+            (true, _) => "a rigid body",
+            (false, true) => "deforming",
+            (false, false) => "rigid",
+        };
+        estimate.rigid_bodies += u64::from(body);
         estimate.lines.push((format!("solid {}", solid.name), format!("{triangles} triangles, {kind}")));
     }
     for groom in &scene.grooms {
@@ -59,9 +71,15 @@ pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
         let text = format!("about {strands} strands, {vertices} vertices, model {model}");
         estimate.lines.push((format!("groom {}", groom.name), text));
     }
+    for cord in &scene.cords {
+        estimate.cord_segments = cords::count(cord, estimate.cord_segments)?;
+        let text = format!("{} segments, {} clamps", cord.segments, cord.clamps.len());
+        estimate.lines.push((format!("cord {}", cord.name), text));
+    }
     estimate.memory_bytes = estimate.strand_vertices * VERTEX_BYTES
         + estimate.strands * STRAND_BYTES
         + estimate.children * CHILD_BYTES
+        + estimate.cord_segments * SEGMENT_BYTES
         + estimate.triangles * TRIANGLE_BYTES;
     Ok(estimate)
 }

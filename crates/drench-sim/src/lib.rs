@@ -4,9 +4,12 @@
 //! frame by frame.
 
 pub mod bench;
+pub mod bodies;
 mod capture;
 mod checkpoint;
+pub mod collisions;
 mod convert;
+pub mod cords;
 mod error;
 mod estimate;
 mod grooms;

@@ -13,6 +13,10 @@ pub struct Report {
     pub penetration_max: f64,
     /// Most solver iterations that a strand took in one substep.
     pub iterations_max: u32,
+    /// Most pairs of segments that pressed on each other in one substep.
+    pub collisions: u64,
+    /// Tears of cords.
+    pub tears: u64,
     warnings: BTreeMap<String, u64>,
 }
 

@@ -186,9 +186,12 @@ impl SolidScratch {
     }
 }
 
-/// Brings all solids from where they are to where the scene has them at the end of the substep.
+/// Brings all solids that the scene moves from where they are to where the scene has them at the end of the substep.
 pub fn move_to(model: &Model, solids: &mut [SolidScratch], span: Span) -> Result<(), SimError> {
     for (index, (solid, scratch)) in model.solids.iter().zip(solids).enumerate() {
+        if model.scene.solids[index].body.is_some() {
+            continue;
+        }
         scratch.before = placement(&model.scene, index, span.from)?;
         scratch.after = placement(&model.scene, index, span.to)?;
         let Some(animation) = &solid.animation else { continue };
@@ -253,9 +256,14 @@ pub fn colliders<'a>(
     solids: &'a [SolidScratch],
     skins: &'a [Option<SkinMotion<'a>>],
 ) -> Vec<Collider<'a>> {
-    let of_solid = |((solid, scratch), skin): ((&'a SolidModel, &'a SolidScratch), &'a Option<SkinMotion<'a>>)| {
+    let of_solid = |index: usize| {
+        let (solid, scratch, skin): (&'a SolidModel, &'a SolidScratch, &'a Option<SkinMotion<'a>>) =
+            (&model.solids[index], &solids[index], &skins[index]);
         let field = scratch.field.as_ref().or(solid.field.as_ref())?;
-        let rigid = Collider::new(field, scratch.before, scratch.after, solid.friction);
+        let mut rigid = Collider::new(field, scratch.before, scratch.after, solid.friction);
+        if let Some(body) = model.bodies.of_solid(index) {
+            rigid = rigid.of_body(body);
+        }
         Some(match skin {
             Some(skin) => rigid.deforming(&*skin.displacement, skin.most),
             None => rigid,
@@ -265,7 +273,7 @@ pub fn colliders<'a>(
         let place = Placement::at(DVec3::Y * ground.height);
         Collider::new(&Field::HalfSpace, place, place, ground.friction)
     });
-    model.solids.iter().zip(solids).zip(skins).filter_map(of_solid).chain(ground).collect()
+    (0..model.solids.len()).filter_map(of_solid).chain(ground).collect()
 }
 
 /// Enters the solids into the interaction grid, a little below their skin [Henne2013, 4.2.5].

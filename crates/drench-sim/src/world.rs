@@ -3,12 +3,17 @@
 //! Architecture invariant: a step is a function of model and state. Dropping the scratch between two steps changes no
 //! bit, so a checkpoint holds the state alone.
 
+use crate::bodies::{BodyModel, BodyScratch};
+use crate::collisions::{CollisionModel, CollisionScratch};
+use crate::cords::{CordBody, CordWorking};
 use crate::ledger::Ledger;
 use crate::solids::{SolidModel, SolidScratch};
 use drench_geometry::SurfacePoint;
 use drench_geometry::groom::Children;
 use drench_physics::air::{Air, AirFlow};
+use drench_physics::cords::CordState;
 use drench_physics::interaction::{Deposit, Grid, Interaction};
+use drench_physics::rigid::RigidWorld;
 use drench_physics::strands::{Roots, StrandModel, StrandScratch, StrandState};
 use drench_scene::Scene;
 use glam::{DVec2, DVec3};
@@ -33,12 +38,18 @@ pub struct Model {
     pub solids: Vec<SolidModel>,
     /// Strands, one entry per groom.
     pub strands: Vec<StrandBody>,
+    /// Cords, in the scene's order.
+    pub cords: Vec<CordBody>,
+    /// Solids that are rigid bodies.
+    pub bodies: BodyModel,
     /// The air at rest.
     pub air: Air,
     /// The winds together.
     pub flow: AirFlow,
     /// How strands feel each other, if they do.
     pub interaction: Option<Interaction>,
+    /// How strands collide with each other, if they do.
+    pub collision: Option<CollisionModel>,
 }
 
 /// The immutable part of one groom's strands.
@@ -63,12 +74,16 @@ pub struct StrandBody {
 }
 
 /// What must be saved to go on.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// Frames done. Time follows from it: a clock that is added to would drift.
     pub frame: u32,
     /// Positions and velocities, one entry per groom.
     pub strands: Vec<StrandState>,
+    /// Cords with their twist, tension and tears, in the scene's order.
+    pub cords: Vec<CordState>,
+    /// Rigid bodies and their contacts.
+    pub rigid: RigidWorld,
     /// The water that came and went.
     pub ledger: Ledger,
 }
@@ -78,6 +93,10 @@ pub struct State {
 pub struct Scratch {
     /// Where the solids are at the beginning and the end of the substep.
     pub solids: Vec<SolidScratch>,
+    /// Cords and what holds them, in the scene's order.
+    pub cords: Vec<CordWorking>,
+    /// Rigid bodies, and what pushes them.
+    pub bodies: BodyScratch,
     /// Where the roots are at the end of the substep, one entry per groom.
     pub roots: Vec<Roots>,
     /// Working memory of the strand solvers, one entry per groom.
@@ -86,4 +105,6 @@ pub struct Scratch {
     pub grid: Grid,
     /// What solids deposit in the grid.
     pub boundary: Deposit,
+    /// Working memory of collisions between strands.
+    pub collisions: CollisionScratch,
 }

@@ -186,7 +186,10 @@ impl Collisions {
     /// Bytes held now.
     pub fn memory(&self) -> usize {
         let vectors = self.before.capacity() + self.after.capacity() + self.shift.capacity() + self.kicks.capacity();
-        vectors * 24 + self.inverse_masses.capacity() * 8 + self.capsules.capacity() * size_of::<Capsule>() + self.search.memory()
+        vectors * 24
+            + self.inverse_masses.capacity() * 8
+            + self.capsules.capacity() * size_of::<Capsule>()
+            + self.search.memory()
     }
 
     /// All bodies in one.
@@ -239,7 +242,8 @@ impl Collisions {
                     true => radius * (1.0 + SLOP) + 0.5 * motion(i).length().max(motion(j).length()),
                     false => radius * (1.0 + MARGIN),
                 };
-                *capsule = if again && !continuous { Capsule::NONE } else { Capsule::around(middle(i), middle(j), thick) };
+                *capsule =
+                    if again && !continuous { Capsule::NONE } else { Capsule::around(middle(i), middle(j), thick) };
             }
         });
         for &end in &strands[1..] {

@@ -228,7 +228,13 @@ fn enter(cells: &Cells, capsule: &Capsule, mut put: impl FnMut(I64Vec3)) {
     let half = capsule.half.as_dvec3() * cells.inverse;
     let radius = f64::from(capsule.radius) * cells.inverse + SLACK;
     let size = half.abs();
-    let axis = if size.x >= size.y && size.x >= size.z { 0 } else if size.y >= size.z { 1 } else { 2 };
+    let axis = if size.x >= size.y && size.x >= size.z {
+        0
+    } else if size.y >= size.z {
+        1
+    } else {
+        2
+    };
     let turn = |v: DVec3| match axis {
         0 => v,
         1 => DVec3::new(v.y, v.z, v.x),
@@ -278,7 +284,8 @@ impl Crowd {
     fn take(&mut self, pieces: &[Piece], block: usize) {
         self.entries.clear();
         for piece in pieces {
-            self.entries.extend_from_slice(&piece.sorted[piece.starts[block] as usize..piece.starts[block + 1] as usize]);
+            self.entries
+                .extend_from_slice(&piece.sorted[piece.starts[block] as usize..piece.starts[block + 1] as usize]);
         }
         const CELLS: usize = 1 << (3 * LOCAL);
         self.starts.clear();
@@ -382,11 +389,7 @@ impl Crowd {
             let s = clamp(c.mul_add(e, -(b * f)) / determinant);
             let t = clamp(s.mul_add(b, -f) * over_e);
             let s = clamp(t.mul_add(b, c) * over_a);
-            let (rx, ry, rz) = (
-                t.mul_add(kx, dx) - s * hx,
-                t.mul_add(ky, dy) - s * hy,
-                t.mul_add(kz, dz) - s * hz,
-            );
+            let (rx, ry, rz) = (t.mul_add(kx, dx) - s * hx, t.mul_add(ky, dy) - s * hy, t.mul_add(kz, dz) - s * hz);
             let square = rx.mul_add(rx, ry.mul_add(ry, rz * rz));
             let reach = radius + load(6);
             let mut bits = square.simd_le(reach * reach).to_bitmask();

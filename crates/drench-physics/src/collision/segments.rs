@@ -131,7 +131,11 @@ mod tests {
     fn oracle(first: &Segment, second: &Segment) -> f64 {
         let to_point = |segment: &Segment, p: DVec3| {
             let u = segment.to - segment.from;
-            let s = if u.length_squared() > 0.0 { ((p - segment.from).dot(u) / u.length_squared()).clamp(0.0, 1.0) } else { 0.0 };
+            let s = if u.length_squared() > 0.0 {
+                ((p - segment.from).dot(u) / u.length_squared()).clamp(0.0, 1.0)
+            } else {
+                0.0
+            };
             segment.at(s).distance(p)
         };
         let sides = [

@@ -99,10 +99,7 @@ mod tests {
 
     fn example() -> (Segment, Segment) {
         let segment = |from: [f64; 3], to: [f64; 3]| Segment { from: from.into(), to: to.into() };
-        (
-            segment([1.0001, 0.5, 0.875], [0.2, 1.0001, 0.875]),
-            segment([-0.0001, 0.9375, 0.5], [0.4, 0.9375, 1.0001]),
-        )
+        (segment([1.0001, 0.5, 0.875], [0.2, 1.0001, 0.875]), segment([-0.0001, 0.9375, 0.5], [0.4, 0.9375, 1.0001]))
     }
 
     #[test]
@@ -140,7 +137,8 @@ mod tests {
             let meet = DVec3::new(near(0), near(1), near(2));
             let through = |k: u64| {
                 let along = stream.direction(3 * i + k);
-                let along = if stream.bits(i + k) % 3 == 0 { along.with_y(near(5 + k) * 0.01).normalize() } else { along };
+                let along =
+                    if stream.bits(i + k) % 3 == 0 { along.with_y(near(5 + k) * 0.01).normalize() } else { along };
                 let split = stream.uniform(30 * i + k);
                 let from = meet - along * 0.5 * split;
                 Segment { from, to: from + along * 0.5 }
@@ -181,7 +179,8 @@ mod tests {
             }
             let at = |i: usize| Segment { from: positions[i], to: positions[i + 1] };
             // The capsules are a little thicker than asked for.
-            let exact = |i: usize, j: usize| (closest(&at(i), &at(j)).offset.length() <= reach).then_some((i as u32, j as u32));
+            let exact =
+                |i: usize, j: usize| (closest(&at(i), &at(j)).offset.length() <= reach).then_some((i as u32, j as u32));
             let mut other = Search::default().pairs(&capsules, exact).concat();
             other.sort_unstable();
             assert_eq!(found, other, "case {case}");

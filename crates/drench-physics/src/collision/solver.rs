@@ -15,6 +15,10 @@ const FEW: usize = 2048;
 const TASK: usize = 256;
 /// Contacts that one task relaxes.
 const CHUNK: usize = 4096;
+/// Passes over few contacts at most, in multiples of the iterations that many get.
+const PATIENCE: u32 = 6;
+/// Displacement in a pass, in reaches, below which few contacts have settled.
+const SETTLED: f64 = 1e-5;
 /// Squared relative change of a segment that leaves its length alone.
 const NEGLIGIBLE: f64 = 1e-20;
 
@@ -94,9 +98,10 @@ pub fn solve(
         contact.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
     });
     let touched = if side_by_side { Vec::new() } else { touched(problem.strands, contacts) };
-    for iteration in 0..iterations {
+    let passes = if side_by_side { iterations } else { PATIENCE * iterations };
+    for pass in 0..passes {
         // Lengths cost more than contacts; they are restored where it counts most.
-        let lengths = !side_by_side || iteration + 1 == iterations;
+        let lengths = !side_by_side || pass + 1 == passes;
         if side_by_side {
             let read = &*shift;
             contacts.par_chunks_mut(CHUNK).flatten_iter().for_each(|contact| {
@@ -104,8 +109,12 @@ pub fn solve(
             });
             gather(problem, contacts, incidence, shift, lengths);
         } else {
+            let mut largest = 0.0_f64;
             for contact in &mut *contacts {
                 let push = contact.relax(contact.relative(shift), friction);
+                if contact.mass > 0.0 {
+                    largest = largest.max(push.length() / (contact.mass * contact.reach));
+                }
                 for (vertex, weight) in contact.vertices().into_iter().zip(contact.weights()) {
                     shift[vertex] += push * (problem.inverse_masses[vertex] * weight);
                 }
@@ -113,6 +122,9 @@ pub fn solve(
             for &strand in &touched {
                 let (from, to) = (problem.strands[strand] as usize, problem.strands[strand + 1] as usize);
                 restore_lengths(problem, from, &mut shift[from..to]);
+            }
+            if largest < SETTLED {
+                break;
             }
         }
     }

@@ -70,6 +70,7 @@ pub struct Collider<'a> {
     /// Largest displacement of the deforming surface [local m].
     deformed_most: f64,
     friction: f64,
+    body: Option<usize>,
     scale: f64,
     inverse_scale: f64,
     /// World from local after the substep, and local from world before and after (rotations; then scale).
@@ -93,6 +94,7 @@ impl<'a> Collider<'a> {
             deformation: None,
             deformed_most: 0.0,
             friction,
+            body: None,
             scale: after.scale,
             inverse_scale: 1.0 / after.scale,
             outward: DMat3::from_quat(after.rotation),
@@ -108,6 +110,16 @@ impl<'a> Collider<'a> {
     /// The same solid with a surface that also deforms over the substep, nowhere by more than `most` [local m].
     pub fn deforming(self, deformation: Deformation<'a>, most: f64) -> Self {
         Self { deformation: Some(deformation), deformed_most: most, ..self }
+    }
+
+    /// The same solid as part of a rigid body, which gets what cords do to it.
+    pub fn of_body(self, index: usize) -> Self {
+        Self { body: Some(index), ..self }
+    }
+
+    /// The rigid body it is part of.
+    pub fn body(&self) -> Option<usize> {
+        self.body
     }
 
     #[inline]

@@ -1,7 +1,9 @@
 //! The declarations of the scene file, one file per part. All values are SI, radians, +y up.
 
 mod air;
+mod body;
 mod collision;
+mod cord;
 mod expect;
 mod grains;
 mod groom;
@@ -13,7 +15,9 @@ mod solid;
 mod strand;
 
 pub use air::{Air, Wind};
+pub use body::{RigidBody, Touch};
 pub use collision::{Collision, Continuous};
+pub use cord::{Bending, Clamp, Cord, CordMaterial, CordShape, Curve, Hold, RestForm, Torsion};
 pub use expect::{Expectation, Over};
 pub use grains::{Bridge, GrainFill, Grains, Pour, Wetness};
 pub use groom::{Clump, Curl, DirectionMap, Groom, Map, MapSource, NoiseStyle, Roots};
@@ -46,6 +50,8 @@ section! {
         pub solids as "solid": Vec<Solid> = tables(1000).or([]),
         /// Strands on solids.
         pub grooms as "groom": Vec<Groom> = tables(1000).or([]),
+        /// Ropes, strings, wires.
+        pub cords as "cord": Vec<Cord> = tables(10_000).or([]),
         /// How strands feel each other. Absent: they do not.
         pub interaction: Option<Interaction> = table().optional_as("strands do not feel each other"),
         /// How strands collide with each other, one by one. Absent: they pass through each other.

@@ -17,6 +17,8 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
             "strands": estimate.strands,
             "strand_vertices": estimate.strand_vertices,
             "children": estimate.children,
+            "cord_segments": estimate.cord_segments,
+            "rigid_bodies": estimate.rigid_bodies,
             "triangles": estimate.triangles,
             "memory_bytes": estimate.memory_bytes,
             "steps": estimate.steps,
@@ -29,6 +31,8 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
         ("strands", text::count(estimate.strands)),
         ("strand vertices", text::count(estimate.strand_vertices)),
         ("children for pictures", text::count(estimate.children)),
+        ("cord segments", text::count(estimate.cord_segments)),
+        ("rigid bodies", text::count(estimate.rigid_bodies)),
         ("triangles", text::count(estimate.triangles)),
         ("memory", format!("about {}", text::bytes(estimate.memory_bytes))),
         (
