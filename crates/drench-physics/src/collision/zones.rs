@@ -1,4 +1,4 @@
-//! The last resort against passing through: what still would is moved as one rigid body for this step [Provot1997], [Harmon2008].
+//! The last resort against passing through: what still would is moved as one rigid body for this step [Harmon2008].
 //!
 //! The vertices of pairs that would pass through each other form zones, which merge where they share a vertex. A zone takes
 //! the rigid motion with its linear and angular momentum; one with held vertices goes with these. Relative positions in a zone
