@@ -101,6 +101,24 @@ pub enum PhysicsError {
         /// Its length.
         bytes: usize,
     },
+    /// A grain moves faster, or is farther away, than anything that can be simulated.
+    #[error(
+        "grain {grain} has run away at {speed:.1e} m/s; do grains begin inside each other or inside a solid? Else make them stiffer, or remove what leaves the scene"
+    )]
+    GrainLost {
+        /// Its id.
+        grain: u32,
+        /// Its speed [m/s].
+        speed: f64,
+    },
+    /// A region for grains that holds none, or too many.
+    #[error("about {count} grains fit into the region; {fix}")]
+    GrainCount {
+        /// How many there would be.
+        count: u64,
+        /// What to do about it.
+        fix: &'static str,
+    },
     /// A body left the realm of finite numbers.
     #[error("{body}: strand {strand} is no longer finite; try more substeps or less repulsion")]
     NotFinite {
