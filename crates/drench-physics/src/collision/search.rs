@@ -346,22 +346,24 @@ impl Crowd {
         // Long capsules come from several periods of the blocks.
         self.indices.dedup();
         let origin = capsules[self.indices[0] as usize].centre;
-        self.lanes.iter_mut().for_each(Vec::clear);
-        let mut push = |centre: Vec3, half: Vec3, radius: f32| {
-            let square = half.length_squared();
-            // A point has no direction: any will do, as long as it is a number.
-            let inverse = if square > 1e-30 { 1.0 / square } else { 0.0 };
-            let values = [centre.x, centre.y, centre.z, half.x, half.y, half.z, radius, square, inverse];
-            self.lanes.iter_mut().zip(values).for_each(|(lane, value)| lane.push(value));
-        };
-        for &index in &self.indices {
-            let capsule = &capsules[index as usize];
-            // The margin covers what single precision makes of nearly parallel axes.
-            let margin = 1e-3 * capsule.half.abs().max_element();
-            push((capsule.centre - origin).as_vec3(), capsule.half, capsule.radius + margin);
-        }
+        let count = self.indices.len();
         // The last row is filled up with what is far from everything.
-        (0..8).for_each(|_| push(Vec3::splat(1e18), Vec3::ZERO, 0.0));
+        for (lane, far) in self.lanes.iter_mut().zip([1e18, 1e18, 1e18, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) {
+            lane.resize(count + 8, 0.0);
+            lane[count..].fill(far);
+        }
+        let [cx, cy, cz, hx, hy, hz, radii, squares, inverses] = &mut self.lanes;
+        for (k, &index) in self.indices.iter().enumerate() {
+            let capsule = &capsules[index as usize];
+            let (centre, half) = ((capsule.centre - origin).as_vec3(), capsule.half);
+            (cx[k], cy[k], cz[k]) = (centre.x, centre.y, centre.z);
+            (hx[k], hy[k], hz[k]) = (half.x, half.y, half.z);
+            // The margin covers what single precision makes of nearly parallel axes.
+            radii[k] = capsule.radius + 1e-3 * half.abs().max_element();
+            squares[k] = half.length_squared();
+            // A point has no direction: any will do, as long as it is a number.
+            inverses[k] = if squares[k] > 1e-30 { 1.0 / squares[k] } else { 0.0 };
+        }
     }
 
     /// Calls `hit` with every capsule after `i` whose axis may come within reach of that of `i`.
