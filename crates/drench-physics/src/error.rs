@@ -127,6 +127,21 @@ pub enum PhysicsError {
         /// First strand with a value that is not finite.
         strand: usize,
     },
+    /// Particles that no neighbour search can hold.
+    #[error("{what}: {problem}")]
+    Search {
+        /// Whose particles.
+        what: &'static str,
+        /// What the search said.
+        problem: String,
+    },
+}
+
+impl PhysicsError {
+    /// What a neighbour search refused.
+    pub(crate) fn search(what: &'static str, problem: &drench_geometry::GeometryError) -> Self {
+        Self::Search { what, problem: problem.to_string() }
+    }
 }
 
 /// `value` if it is finite and passes `test`, an error that names it otherwise.

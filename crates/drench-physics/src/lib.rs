@@ -18,6 +18,8 @@ pub mod diagnostics;
 mod error;
 pub mod grains;
 pub mod interaction;
+pub mod liquid;
+pub mod region;
 pub mod rigid;
 pub mod strands;
 pub mod synthetic;

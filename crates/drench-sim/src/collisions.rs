@@ -7,7 +7,7 @@ use crate::solids::Span;
 use crate::world::{Model, State, StrandBody};
 use drench_physics::collision::{Body, Collisions, Parameters};
 use drench_physics::cords::CordState;
-use drench_physics::strands::{StrandModel, Tip};
+use drench_physics::strands::{Method, StrandModel, Tip};
 use drench_scene as scene;
 use drench_scene::{Continuous, Scene};
 
@@ -122,10 +122,15 @@ pub fn resolve(
 /// Inverse masses of a groom's vertices; 0 where it is held.
 fn inverse_masses(model: &StrandModel) -> Vec<f64> {
     let mut inverse: Vec<f64> = model.masses().iter().map(|&mass| 1.0 / f64::from(mass)).collect();
+    let held = match model.method() {
+        Method::Csm(parameters) => parameters.clamped as usize,
+        Method::Dftl(_) | Method::Pbd(_) => 1,
+    };
     for pair in model.offsets().windows(2) {
-        inverse[pair[0] as usize] = 0.0;
+        let (root, end) = (pair[0] as usize, pair[1] as usize);
+        inverse[root..end.min(root + held)].fill(0.0);
         if model.tip() == Tip::Clamped {
-            inverse[pair[1] as usize - 1] = 0.0;
+            inverse[end - 1] = 0.0;
         }
     }
     inverse

@@ -5,6 +5,7 @@
 
 pub mod bench;
 pub mod bodies;
+mod boundary;
 mod capture;
 mod checkpoint;
 pub mod collisions;
@@ -12,8 +13,13 @@ mod convert;
 pub mod cords;
 mod error;
 mod estimate;
+mod flow;
+mod grains;
 mod grooms;
 pub mod ledger;
+mod liquid;
+mod particles;
+mod regions;
 pub mod report;
 mod simulation;
 pub mod solids;

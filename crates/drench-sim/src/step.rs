@@ -5,7 +5,7 @@ use crate::cords::CordWorking;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State, World};
-use crate::{bodies, collisions, cords};
+use crate::{bodies, collisions, cords, flow};
 use drench_physics::cords::Bodies;
 use drench_physics::strands::{self, Environment, Tally};
 use drench_physics::{PhysicsError, diagnostics};
@@ -23,6 +23,7 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
 
     collisions::begin(model, state, &mut scratch.collisions, report);
     solve_cords(model, state, scratch, span, report)?;
+    flow::advance(model, state, scratch, span, report)?;
 
     report.stage("bodies", || bodies::step(model, state, &scratch.bodies, &mut scratch.solids, span))?;
 

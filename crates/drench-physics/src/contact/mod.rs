@@ -178,6 +178,15 @@ impl<'a> Collider<'a> {
         self.field.distance(local)
     }
 
+    /// How far the solid's matter that is at this point of the world after the substep went during it [m].
+    pub(crate) fn displacement(&self, after: DVec3) -> DVec3 {
+        let local = self.local(after);
+        let before = self.inward_before.transpose() * (local / self.inverse_scale_before) + self.origin_before;
+        let deformed =
+            self.deformation.map_or(DVec3::ZERO, |deformation| self.outward * deformation(local) * self.scale);
+        after - before + deformed
+    }
+
     /// How far the solid's motion carries any point within `reach` of `point` over the substep, at most [m].
     fn carry(&self, point: DVec3, reach: f64) -> f64 {
         let rigid = self.inward_before * ((point - self.origin_before) * self.inverse_scale_before);

@@ -4,13 +4,18 @@
 //! | file | what it checks |
 //! |---|---|
 //! | [`strands`] | single strands against mechanics |
+//! | [`cords`] | cords against mechanics: tension, curves, rupture, twist |
 //! | [`collision`] | strands against strands |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
+//! | [`grains`] | grains, dry and wet, against mechanics and measurements |
 //! | [`promises`] | the same bits on any number of threads and after a resume |
 
+mod bench_cord;
 mod bench_strand;
 mod collision;
+mod cords;
+mod grains;
 pub mod iterations;
 mod promises;
 mod sampling;
@@ -101,7 +106,16 @@ impl Case {
 
 /// Every check, in the order of the docs.
 pub fn cases() -> Vec<Case> {
-    [strands::CASES, iterations::CASES, sampling::CASES, collision::CASES, promises::CASES].concat()
+    let all = [
+        strands::CASES,
+        cords::CASES,
+        collision::CASES,
+        iterations::CASES,
+        sampling::CASES,
+        grains::CASES,
+        promises::CASES,
+    ];
+    all.concat()
 }
 
 #[cfg(test)]
