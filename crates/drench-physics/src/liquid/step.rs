@@ -308,6 +308,7 @@ impl Step<'_, '_> {
     /// Gravity in double precision; surface tension, viscosity and drag, which depend on neighbours, in single.
     fn apply_forces(&self, state: &mut LiquidState, scratch: &mut LiquidScratch) -> u32 {
         self.fall(state, scratch);
+        self.lean_on_walls(state, scratch);
         self.apply_tension(scratch);
         let iterations = self.apply_viscosity(scratch);
         self.apply_drag(scratch);
@@ -319,6 +320,31 @@ impl Step<'_, '_> {
         state.velocities.par_iter_mut().with_min_len(PIECE).for_each(|velocity| *velocity += gained);
         take_velocities(&mut scratch.fields.v, state);
         scratch.before.clone_from(&scratch.fields.v);
+    }
+
+    /// Pressure goes on growing downwards behind a wall: p_b − p_i = ρ0 g · (x_b − x_i) [Adami2012]. Without it, liquid at walls would
+    /// miss part of its buoyancy and sink. Only what is under pressure leans on walls: a drop that falls along one does not.
+    fn lean_on_walls(&self, state: &LiquidState, scratch: &mut LiquidScratch) {
+        let LiquidScratch { fields, walls, wall_impulses, .. } = scratch;
+        let (gravity, strength) = (lanes(self.surroundings.gravity), (self.dt / self.frame.density) as f32);
+        // 1 from the pressure at a depth of one spacing on.
+        let depth = self.model.spacing * self.surroundings.gravity.length() / self.frame.density;
+        let full = (1.0 / depth.max(f64::MIN_POSITIVE)).min(1e30) as f32;
+        let share = |i: usize| strength * (state.pressures[i] * full).min(1.0);
+        let x = &fields.points.x;
+        let pair =
+            |i: usize, offset: f32x4, weight: f32| offset * f32x4::splat(share(i) * weight * dot(gravity, offset));
+        fields.v.par_chunks_mut(PIECE).zip(&walls.rows).enumerate().for_each(|(piece, (v, rows))| {
+            for (number, v) in v.iter_mut().enumerate() {
+                let (i, (others, weights)) = (piece * PIECE + number, rows.row(number));
+                let points = others.iter().zip(weights);
+                *v += points
+                    .fold(f32x4::ZERO, |sum, (&b, &weight)| sum + pair(i, x[i] - walls.points.x[b as usize], weight));
+            }
+        });
+        walls.collect(fields, wall_impulses, |i, _, offset, weight| {
+            pair(i, offset, weight) * f32x4::splat(-fields.points.masses[i])
+        });
     }
 
     fn apply_tension(&self, scratch: &mut LiquidScratch) {
