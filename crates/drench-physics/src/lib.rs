@@ -18,6 +18,7 @@ mod error;
 pub mod grains;
 pub mod interaction;
 pub mod liquid;
+pub mod region;
 pub mod rigid;
 pub mod strands;
 pub mod synthetic;

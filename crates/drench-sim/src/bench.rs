@@ -2,14 +2,22 @@
 //!
 //! A bench gives the time of every repetition; the median is what is reported, because this kind of machine is shared.
 
+mod cords;
+
 use crate::SimError;
+use drench_geometry::field::Field;
 use drench_geometry::poisson::{self, PoissonSettings};
 use drench_geometry::subdivide::loop_subdivide;
 use drench_geometry::{GeometryError, bunny};
+use drench_math::random::Stream;
 use drench_physics::air::{Air, AirFlow};
+use drench_physics::contact::{Collider, Placement};
+use drench_physics::grains::fill::{Beginning, fill};
+use drench_physics::grains::{self, GrainModel, GrainScratch, GrainState, Sizes, Spread};
 use drench_physics::interaction::{Grid, Interaction, Storage};
+use drench_physics::region::Region;
 use drench_physics::strands::{
-    self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, dftl, pbd,
+    self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, csm, dftl, pbd,
 };
 use drench_physics::synthetic::HairyBall;
 use glam::DVec3;
@@ -32,7 +40,11 @@ pub struct Bench {
     pub run: fn() -> Result<Vec<f64>, SimError>,
 }
 
+const RUNGJIRATANANON: &str = "Rungjiratananon 2012, GTX 480, with rendering";
+const SAND: &str = "Rungjiratananon 2012, GTX 280, without rendering";
 const HENNE: &str = "Henne 2013, i5-3450, 4 cores";
+
+const CORDS: &str = "Rungjiratananon 2012, i7 3.2 GHz, with self-collisions";
 
 /// Every workload of this crate.
 pub const BENCHES: &[Bench] = &[
@@ -116,6 +128,94 @@ pub const BENCHES: &[Bench] = &[
         published_where: HENNE,
         run: bunny_fur,
     },
+    Bench {
+        name: "cords-100",
+        work: "a cord of 100 segments, all effects",
+        stage: "step",
+        published_ms: Some(1.73),
+        published_where: CORDS,
+        run: || cords::steps(&[100]),
+    },
+    Bench {
+        name: "cords-150",
+        work: "a cord of 150 segments, all effects",
+        stage: "step",
+        published_ms: Some(2.16),
+        published_where: CORDS,
+        run: || cords::steps(&[150]),
+    },
+    Bench {
+        name: "cords-200",
+        work: "a cord of 200 segments, all effects",
+        stage: "step",
+        published_ms: Some(2.42),
+        published_where: CORDS,
+        run: || cords::steps(&[200]),
+    },
+    Bench {
+        name: "cords-746",
+        work: "four ropes of a bridge, 746 segments and 28 boards, all effects",
+        stage: "step",
+        published_ms: Some(6.17),
+        published_where: CORDS,
+        run: || cords::steps(&[186, 186, 187, 187]),
+    },
+    Bench {
+        name: "csm-160k",
+        work: "10 000 strands of 16, 160 000 particles, CSM w = 2 + strain limiting",
+        stage: "step",
+        published_ms: Some(83.0),
+        published_where: RUNGJIRATANANON,
+        run: || shape_matched(10_000, 16, 2.0),
+    },
+    Bench {
+        name: "csm-580k",
+        work: "10 000 strands of 58, 580 000 particles, CSM w = 5 + strain limiting",
+        stage: "step",
+        published_ms: Some(143.0),
+        published_where: RUNGJIRATANANON,
+        run: || shape_matched(10_000, 58, 5.0),
+    },
+    Bench {
+        name: "csm-580k-w2",
+        work: "the same with w = 2",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || shape_matched(10_000, 58, 2.0),
+    },
+    Bench {
+        name: "csm-580k-w6",
+        work: "the same with w = 6",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || shape_matched(10_000, 58, 6.0),
+    },
+    Bench {
+        name: "csm-1600k",
+        work: "80 000 strands of 20, 1.6 M particles, CSM w = 3 + strain limiting",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || shape_matched(80_000, 20, 3.0),
+    },
+    Bench {
+        name: "grains-32k",
+        work: "32 000 grains that slump, alone; published with 8 000 liquid particles",
+        stage: "step",
+        published_ms: Some(9.4),
+        published_where: SAND,
+        run: || heap(32_000),
+    },
+    Bench {
+        name: "grains-160k",
+        work: "160 000 grains that slump, alone; published with 16 000 liquid particles",
+        stage: "step",
+        published_ms: Some(48.5),
+        published_where: SAND,
+        run: || heap(160_000),
+    },
 ];
 
 /// Radius of the head that long hair grows on [m].
@@ -171,6 +271,12 @@ fn bunny_fur() -> Result<Vec<f64>, SimError> {
     steps(&ball, Material::default(), method, Some(interaction))
 }
 
+/// Strands on a head that is moved to and fro, 30 cm long: CSM and strain limiting, no interaction [Rungjiratananon2012, 4.7.1].
+fn shape_matched(strands: usize, vertices: usize, half_width: f64) -> Result<Vec<f64>, SimError> {
+    let ball = HairyBall::new(HEAD, strands, 0.0, 0.3 / vertices as f64, |_| vertices);
+    steps(&ball, Material::default(), Method::Csm(csm::Parameters::even(half_width)), None)
+}
+
 /// The source's strands have no bending.
 fn limp() -> Material {
     Material { shape: 0.0, ..Material::default() }
@@ -213,4 +319,42 @@ fn steps(
         }
     }
     Ok(samples)
+}
+
+/// Times single steps of a heap while it gives way: no grain sleeps.
+fn heap(count: usize) -> Result<Vec<f64>, SimError> {
+    const STEPS: u32 = 10;
+    let wrap = |source| SimError::Grains { grains: "bench".to_owned(), source };
+    let sizes = Sizes { radius: 2e-3, spread: Spread::Even(0.1) };
+    let material = grains::Material { rolling_friction: 0.2, ..grains::Material::default() };
+    let model = GrainModel::new(sizes, material, None, None).map_err(wrap)?;
+    // A cone whose height is its radius holds pi / 3 of its cube, 0.74 of it full of balls.
+    let foot = (count as f64 * sizes.most().powi(3) * 1.02_f64.powi(3) * 4.0 / 0.74).cbrt() * 1.03;
+    let cone = Region::Cone { foot: DVec3::ZERO, radius: foot, height: foot };
+    let mut state = GrainState::default();
+    let filled = fill(&model, &cone, Beginning::default(), Stream::new(1, "bench")).map_err(wrap)?;
+    filled.into_iter().take(count).for_each(|grain| {
+        state.push(&model, grain);
+    });
+    let ground = Collider::new(&Field::HalfSpace, Placement::IDENTITY, Placement::IDENTITY, 0.5);
+    let surroundings = grains::Surroundings {
+        gravity: DVec3::new(0.0, -9.81, 0.0),
+        colliders: &[ground],
+        carried_by: &[],
+        forces: &[],
+    };
+    let mut scratch = GrainScratch::default();
+    let mut solve = |steps: u32| {
+        let dt = 0.9999 * model.longest_step() * f64::from(steps);
+        grains::solve(&model, &mut state, &mut scratch, &surroundings, &mut [], &mut [], dt).map_err(wrap)
+    };
+    // Until it has come together and flows.
+    solve(800)?;
+    (0..TIMED)
+        .map(|_| {
+            let start = Instant::now();
+            let tally = solve(STEPS)?;
+            Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(tally.steps))
+        })
+        .collect()
 }

@@ -5,102 +5,15 @@
 
 use super::state::{GrainState, NewGrain};
 use super::{GrainModel, ball};
-use crate::contact::{Placement, SignedDistance};
 use crate::error::{PhysicsError, check};
+use crate::region::Region;
 use drench_math::random::Stream;
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
 /// Room between lattice places over the largest diameter.
 const ROOM: f64 = 1.02;
 /// Grains that a region may hold.
 pub const MOST: u64 = 20_000_000;
-
-/// A part of space.
-#[derive(Clone, Copy)]
-pub enum Region<'a> {
-    /// A box between two corners.
-    Box {
-        /// The corner with the smallest coordinates [m].
-        low: DVec3,
-        /// The corner with the largest coordinates [m].
-        high: DVec3,
-    },
-    /// A ball.
-    Ball {
-        /// Its centre [m].
-        centre: DVec3,
-        /// Its radius [m].
-        radius: f64,
-    },
-    /// An upright cylinder: a tower.
-    Cylinder {
-        /// The middle of its foot [m].
-        foot: DVec3,
-        /// Its radius [m].
-        radius: f64,
-        /// Its height [m].
-        height: f64,
-    },
-    /// An upright cone: a heap.
-    Cone {
-        /// The middle of its foot [m].
-        foot: DVec3,
-        /// The radius of its foot [m].
-        radius: f64,
-        /// Its height [m].
-        height: f64,
-    },
-    /// The inside of a solid.
-    Solid {
-        /// Its distance field.
-        field: &'a dyn SignedDistance,
-        /// Where it stands.
-        placement: Placement,
-        /// Corners of a box around it, in its own frame [m].
-        bounds: (DVec3, DVec3),
-    },
-}
-
-impl Region<'_> {
-    /// How deep a point is inside, negative outside [m].
-    fn depth(&self, p: DVec3) -> f64 {
-        match *self {
-            Self::Box { low, high } => (p - low).min(high - p).min_element(),
-            Self::Ball { centre, radius } => radius - (p - centre).length(),
-            Self::Cylinder { foot, radius, height } => {
-                let q = p - foot;
-                (radius - q.x.hypot(q.z)).min(q.y).min(height - q.y)
-            }
-            Self::Cone { foot, radius, height } => {
-                let q = p - foot;
-                let flank = (radius * height - radius * q.y - height * q.x.hypot(q.z)) / radius.hypot(height);
-                flank.min(q.y)
-            }
-            Self::Solid { field, placement, .. } => {
-                let local = placement.rotation.inverse() * (p - placement.translation) / placement.scale;
-                -field.distance(local) * placement.scale
-            }
-        }
-    }
-
-    /// A box around it.
-    fn bounds(&self) -> (DVec3, DVec3) {
-        match *self {
-            Self::Box { low, high } => (low, high),
-            Self::Ball { centre, radius } => (centre - radius, centre + radius),
-            Self::Cylinder { foot, radius, height } | Self::Cone { foot, radius, height } => {
-                (foot - DVec3::new(radius, 0.0, radius), foot + DVec3::new(radius, height, radius))
-            }
-            Self::Solid { placement, bounds: (low, high), .. } => {
-                let (centre, half) = (0.5 * (low + high), 0.5 * (high - low));
-                let turn = DMat3::from_quat(placement.rotation);
-                let extent = turn.x_axis.abs() * half.x + turn.y_axis.abs() * half.y + turn.z_axis.abs() * half.z;
-                let middle = placement.translation + placement.rotation * centre * placement.scale;
-                (middle - extent * placement.scale, middle + extent * placement.scale)
-            }
-        }
-    }
-}
 
 /// What the grains of a region or an opening are like at the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -166,17 +79,8 @@ fn lattice(places: DVec3) -> impl Iterator<Item = (i32, i32, i32)> {
 
 /// About how many grains fill a region, without filling it: what a check tells.
 pub fn estimate(model: &GrainModel, region: &Region) -> u64 {
-    const PROBES: u32 = 24;
-    let (low, high) = region.bounds();
-    let inside = lattice(DVec3::splat(f64::from(PROBES)))
-        .filter(|&(a, b, c)| {
-            let part = (DVec3::new(f64::from(a), f64::from(b), f64::from(c)) + 0.5) / f64::from(PROBES);
-            region.depth(low + (high - low) * part) >= 0.0
-        })
-        .count();
-    let volume = (high - low).element_product() * inside as f64 / f64::from(PROBES.pow(3));
     // The closest packing fills 0.7405 of space.
-    (volume * 0.7405 / ball(ROOM * model.sizes().most())) as u64
+    (region.volume() * 0.7405 / ball(ROOM * model.sizes().most())) as u64
 }
 
 /// A round opening that pours grains.

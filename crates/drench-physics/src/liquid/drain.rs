@@ -1,30 +1,26 @@
 //! Where liquid leaves.
 
 use super::state::LiquidState;
-use crate::contact::SignedDistance;
 use glam::DVec3;
 
 /// A region that swallows liquid.
-#[derive(Clone, Copy)]
-pub enum Drain<'a> {
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Drain {
     /// Everywhere below a height [m].
     Below(f64),
     /// Inside a box between two corners [m].
     Inside(DVec3, DVec3),
     /// Outside a box between two corners [m].
     Outside(DVec3, DVec3),
-    /// Inside a solid, by its distance in the world.
-    Solid(&'a dyn SignedDistance),
 }
 
-impl Drain<'_> {
+impl Drain {
     fn swallows(&self, p: DVec3) -> bool {
         let within = |low: DVec3, high: DVec3| p.cmpge(low).all() && p.cmple(high).all();
         match *self {
             Self::Below(height) => p.y < height,
             Self::Inside(low, high) => within(low, high),
             Self::Outside(low, high) => !within(low, high),
-            Self::Solid(field) => field.distance(p) < 0.0,
         }
     }
 }
@@ -38,7 +34,6 @@ pub fn drain(state: &mut LiquidState, drains: &[Drain]) -> f64 {
 mod tests {
     use super::super::Droplet;
     use super::*;
-    use drench_geometry::field::Field;
 
     #[test]
     fn drains_take_what_is_in_them_and_nothing_else() {
@@ -53,8 +48,6 @@ mod tests {
         assert_eq!(drain(&mut state, &[Drain::Below(-8.5)]), 10.0 + 11.0);
         assert_eq!(drain(&mut state, &[Drain::Outside(DVec3::splat(-9.0), DVec3::splat(8.0))]), 29.0 + 30.0);
         assert_eq!(drain(&mut state, &[Drain::Inside(DVec3::splat(-1.0), DVec3::splat(1.0))]), 19.0 + 20.0 + 21.0);
-        let ball = Field::Sphere { radius: 4.0 };
-        assert_eq!(drain(&mut state, &[Drain::Solid(&ball)]), 18.0 + 22.0);
         assert_eq!(drain(&mut state, &[]), 0.0);
     }
 }
