@@ -4,11 +4,13 @@
 //! | file | what it checks |
 //! |---|---|
 //! | [`strands`] | single strands against mechanics |
+//! | [`csm`] | chain shape matching against mechanics, and its stiffness index |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
 //! | [`promises`] | the same bits on any number of threads and after a resume |
 
 mod bench_strand;
+mod csm;
 pub mod iterations;
 mod promises;
 mod sampling;
@@ -99,7 +101,7 @@ impl Case {
 
 /// Every check, in the order of the docs.
 pub fn cases() -> Vec<Case> {
-    [strands::CASES, iterations::CASES, sampling::CASES, promises::CASES].concat()
+    [strands::CASES, csm::CASES, iterations::CASES, sampling::CASES, promises::CASES].concat()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 //! T = sum m (R q) x p = sum of R's columns x A's columns, the matrix H = tr(B) 1 - sym(B), the step w = H^-1 T, turned by the angle
 //! whose tangent is |w|: that is exact at once for plane motion and has cubic convergence otherwise. A rotation stays one:
 //! reflections cannot appear. Where the offsets lie on a line the roll about it is undetermined: H is singular along it, T has no
-//! component along it, and with [`ROLL`] on its diagonal the roll stays that of the neighbour. Only where H is not positive, far
+//! component along it, and with a little on its diagonal the roll stays that of the neighbour. Only where H is not positive, far
 //! from the maximum, or where six steps are not enough, is a lane sent to the largest eigenvector of Horn's matrix, which is the
 //! best quaternion wherever one begins; where there are many, it is the one nearest to the start.
 
@@ -159,7 +159,10 @@ impl Slope {
         let (bzx, byz, bzy) = (dot(az, rx), dot(ay, rz), dot(az, ry));
         let torque = Lane3 { x: bzy - byz, y: bxz - bzx, z: byx - bxy };
         let trace = bxx + byy + bzz;
-        let lift = trace.abs().mul_add(Lane::splat(ROLL), Lane::splat(NOTHING));
+        let size = trace.abs() + Lane::splat(NOTHING);
+        // For offsets on a line H has the eigenvalue -(1 - cos) / 2 at an angle from the best direction; sin^2 / 2 outweighs it and
+        // is of third order in the step.
+        let lift = size.mul_add(Lane::splat(ROLL), torque.dot(torque) / (size + size));
         let half = Lane::splat(-0.5);
         let (hxx, hyy, hzz) = (byy + bzz + lift, bxx + bzz + lift, bxx + byy + lift);
         let (hxy, hxz, hyz) = ((bxy + byx) * half, (bxz + bzx) * half, (byz + bzy) * half);
