@@ -12,11 +12,16 @@
 
 pub mod air;
 pub mod contact;
+pub mod cords;
 pub mod diagnostics;
 mod error;
+pub mod grains;
 pub mod interaction;
+pub mod liquid;
+pub mod region;
 pub mod rigid;
 pub mod strands;
 pub mod synthetic;
+pub mod wetting;
 
 pub use error::PhysicsError;

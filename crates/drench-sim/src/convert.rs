@@ -2,6 +2,7 @@
 
 use crate::SimError;
 use drench_physics::air::{Air, Wind};
+use drench_physics::cords;
 use drench_physics::interaction::{Gradient, Interaction, Storage};
 use drench_physics::strands::{Material, Method, csm, dftl, pbd};
 use drench_scene as scene;
@@ -74,6 +75,41 @@ pub fn method(groom: &scene::Groom) -> Method {
                 scene::MassLaw::Uneven => pbd::MassLaw::Uneven,
             },
         }),
+    }
+}
+
+/// What a cord is made of.
+pub fn cord_material(material: &scene::CordMaterial) -> cords::CordMaterial {
+    cords::CordMaterial {
+        density: material.density,
+        damping: material.damping,
+        bending: match material.bending {
+            scene::Bending::Regions { half_width: 0.0, .. } => cords::Bending::None,
+            scene::Bending::Regions { half_width, .. } => cords::Bending::HalfWidth(half_width),
+            scene::Bending::Modulus { modulus } => cords::Bending::Modulus(modulus),
+        },
+        tension: curve(&material.tension),
+        torsion: material.torsion.as_ref().map(|torsion| cords::Torsion {
+            curve: curve(&torsion.curve()),
+            damping: torsion.damping,
+            lag: torsion.lag,
+            half_width: torsion.half_width,
+        }),
+        variation: material.variation,
+        flick: material.flick,
+        margin: material.margin,
+    }
+}
+
+/// Stress over strain. Beyond the yield stress it rises a tenth as steeply unless the scene says otherwise.
+fn curve(given: &scene::Curve) -> cords::Curve {
+    let mut curve = cords::Curve::elastic(given.modulus);
+    if let Some(stress) = given.yields {
+        curve = curve.yielding_at(stress, given.plastic.unwrap_or(0.1 * given.modulus));
+    }
+    match given.rupture {
+        Some(stress) => curve.tearing_at(stress),
+        None => curve,
     }
 }
 

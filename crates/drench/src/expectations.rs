@@ -19,7 +19,10 @@ pub fn evaluate<'a>(expectations: &'a [Expectation], stats: &[FrameStats]) -> Ve
 }
 
 fn outcome<'a>(expectation: &'a Expectation, stats: &[FrameStats]) -> Outcome<'a> {
-    let values: Vec<f64> = stats.iter().filter_map(|stats| stats.figure(&expectation.that)).collect();
+    // Half a microsecond of grace: the time of a frame is a rounded number too.
+    let until = expectation.until.unwrap_or(f64::INFINITY) + 5e-7;
+    let counts = |stats: &&FrameStats| (expectation.from - 5e-7..=until).contains(&stats.time);
+    let values: Vec<f64> = stats.iter().filter(counts).filter_map(|stats| stats.figure(&expectation.that)).collect();
     // How far a value is outside its bounds; negative inside.
     let excess = |value: f64| {
         let above = expectation.at_most.map_or(f64::NEG_INFINITY, |bound| value - bound);
@@ -49,10 +52,22 @@ impl Outcome<'_> {
         }
     }
 
+    /// Which of its values are meant, and when.
+    fn over(&self) -> String {
+        let Expectation { over, from, until, .. } = self.expectation;
+        let over = over.word().replace('-', " ");
+        match (*from, until) {
+            (0.0, None) => over,
+            (0.0, Some(until)) => format!("{over} until {until} s"),
+            (from, None) => format!("{over} from {from} s"),
+            (from, Some(until)) => format!("{over} from {from} s to {until} s"),
+        }
+    }
+
     pub fn to_json(&self) -> Value {
-        let Expectation { that, over, at_least, at_most, because } = self.expectation;
+        let Expectation { that, over, from, until, at_least, at_most, because } = self.expectation;
         json!({
-            "that": that, "over": over.word(), "at_least": at_least, "at_most": at_most,
+            "that": that, "over": over.word(), "from": from, "until": until, "at_least": at_least, "at_most": at_most,
             "got": self.got, "pass": self.pass, "because": because,
         })
     }
@@ -64,7 +79,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
         vec![
             if outcome.pass { "pass" } else { "FAIL" }.to_owned(),
             outcome.expectation.that.clone(),
-            outcome.expectation.over.word().replace('-', " "),
+            outcome.over(),
             outcome.bounds(),
             outcome.got.map_or_else(|| "no such figure".to_owned(), text::figure),
             outcome.expectation.because.clone(),
@@ -82,7 +97,8 @@ mod tests {
     }
 
     fn expect(over: Over, at_least: Option<f64>, at_most: Option<f64>) -> Expectation {
-        Expectation { that: "speed_max".into(), over, at_least, at_most, because: String::new() }
+        let (that, because) = ("speed_max".into(), String::new());
+        Expectation { that, over, from: 0.0, until: None, at_least, at_most, because }
     }
 
     #[test]
@@ -110,6 +126,20 @@ mod tests {
         assert_eq!(got(None, Some(3.9)), (Some(4.0), false));
         assert_eq!(got(Some(1.5), None), (Some(1.0), false));
         assert_eq!(got(Some(0.5), Some(3.0)), (Some(4.0), false));
+    }
+
+    #[test]
+    fn only_frames_between_the_times_count() {
+        let mut stats = stats(&[1.0, 4.0, 2.0, 9.0]);
+        stats.iter_mut().enumerate().for_each(|(frame, stats)| stats.time = 0.1 * frame as f64);
+        let within = |from, until| Expectation { from, until, ..expect(Over::Maximum, None, Some(5.0)) };
+        for (from, until, got) in
+            [(0.0, Some(0.05), 1.0), (0.1, Some(0.2), 4.0), (0.2, None, 9.0), (0.15, Some(0.2), 2.0)]
+        {
+            let expectation = within(from, until);
+            assert_eq!(outcome(&expectation, &stats).got, Some(got), "{from}");
+        }
+        assert!(!outcome(&within(1.0, None), &stats).pass);
     }
 
     #[test]

@@ -24,6 +24,10 @@ pub(crate) struct Touch {
     /// Depth inside the nearest solid that could not be removed [m].
     pub penetration: f64,
     pub contact: bool,
+    /// Outward normal of the last solid that was touched.
+    pub normal: DVec3,
+    /// Whether friction took all of the slip.
+    pub stuck: bool,
 }
 
 /// Distance to the nearest solid [m] and a bound on how far solids carry points within `reach` of it.
@@ -36,7 +40,14 @@ pub(crate) fn clearance(colliders: &[Collider], point: DVec3, reach: f64) -> (f6
 
 /// Moves a vertex from `start` towards `target` without letting it come closer than `keep` to any solid.
 pub(crate) fn resolve(colliders: &[Collider], start: DVec3, target: DVec3, keep: f64, hold: Option<Hold>) -> Touch {
-    let mut touch = Touch { position: target, clearance: f64::INFINITY, penetration: 0.0, contact: false };
+    let mut touch = Touch {
+        position: target,
+        clearance: f64::INFINITY,
+        penetration: 0.0,
+        contact: false,
+        normal: DVec3::ZERO,
+        stuck: false,
+    };
     for collider in colliders {
         against(collider, start, keep, hold, &mut touch);
     }
@@ -79,6 +90,7 @@ fn against(collider: &Collider, start: DVec3, keep: f64, hold: Option<Hold>, tou
     let travel = b - a;
     let slip = travel - normal * travel.dot(normal);
     let slipped = slip.length();
+    touch.stuck = collider.friction * pushed >= slipped;
     if slipped > 0.0 {
         b -= slip * (collider.friction * pushed / slipped).min(1.0);
     }
@@ -101,6 +113,7 @@ fn against(collider: &Collider, start: DVec3, keep: f64, hold: Option<Hold>, tou
     }
     touch.position = collider.world(b);
     touch.contact = true;
+    touch.normal = collider.outward * normal;
     touch.clearance = touch.clearance.min(distance * collider.scale);
     touch.penetration = touch.penetration.max(-distance * collider.scale);
 }

@@ -64,6 +64,12 @@ impl<'a> Forces<'a> {
         }
     }
 
+    /// The wind at a point, for vertices that lie close together.
+    #[inline(always)]
+    pub fn wind_at(&self, point: glam::DVec3) -> Lane3 {
+        self.uniform.unwrap_or_else(|| Lane3::splat(self.breeze.velocity(point)))
+    }
+
     /// Velocity at the end of the substep before any constraint.
     ///
     /// Drag is implicit in the velocity relative to the air, with the coefficient of the beginning: it tends to the

@@ -4,7 +4,7 @@ use crate::declare::{section, words};
 use crate::diagnostics::suggestion;
 use crate::form::{Form, Reader, quantity, text, word};
 use crate::tree::{Place, Table};
-use crate::units::RATIO;
+use crate::units::{RATIO, TIME};
 
 section! {
     /// An outcome that the scene asserts of its own statistics; `drench run` says at the end whether it holds. At least one
@@ -15,6 +15,10 @@ section! {
         pub that: String = text().required(),
         /// Which of its values over the run are meant.
         pub over: Over = word().or(Over::EveryFrame),
+        /// Time from which frames count [s].
+        pub from: f64 = quantity(TIME).at_least(0.0).at_most(1e9).or(0.0),
+        /// Time up to which frames count [s].
+        pub until: Option<f64> = quantity(TIME).at_least(0.0).at_most(1e9).optional_as("the end"),
         /// It is at least this.
         pub at_least: Option<f64> = quantity(RATIO).optional_as("no lower bound"),
         /// It is at most this.
@@ -60,6 +64,16 @@ fn check_expectation(expect: &Expectation, table: &Table, place: Place, reader: 
         let at = table.get("that").map_or(place, |node| node.place);
         let help = suggestion(&expect.that, FIGURES.iter().copied());
         reader.error(at, format!("no figure is called `{}`", crate::tree::shorten(&expect.that)), help);
+    }
+    if let Some(until) = expect.until
+        && until < expect.from
+    {
+        let at = table.get("until").map_or(place, |node| node.place);
+        reader.error(
+            at,
+            format!("no frame lies between {} s and {until} s", expect.from),
+            "exchange `from` and `until`",
+        );
     }
     match (expect.at_least, expect.at_most) {
         (None, None) => reader.error(place, "the expectation has no bound", "add `at_most` or `at_least`"),

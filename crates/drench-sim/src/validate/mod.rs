@@ -5,12 +5,17 @@
 //! |---|---|
 //! | [`strands`] | single strands against mechanics |
 //! | [`csm`] | chain shape matching against mechanics, and its stiffness index |
+//! | [`cords`] | cords against mechanics: tension, curves, rupture, twist |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
+//! | [`grains`] | grains, dry and wet, against mechanics and measurements |
 //! | [`promises`] | the same bits on any number of threads and after a resume |
 
+mod bench_cord;
 mod bench_strand;
+mod cords;
 mod csm;
+mod grains;
 pub mod iterations;
 mod promises;
 mod sampling;
@@ -101,7 +106,8 @@ impl Case {
 
 /// Every check, in the order of the docs.
 pub fn cases() -> Vec<Case> {
-    [strands::CASES, csm::CASES, iterations::CASES, sampling::CASES, promises::CASES].concat()
+    let strands = [strands::CASES, csm::CASES, cords::CASES, iterations::CASES].concat();
+    [&strands, sampling::CASES, grains::CASES, promises::CASES].concat()
 }
 
 #[cfg(test)]

@@ -12,9 +12,11 @@ use crate::strands::lanes::{LANES, Lane, Lane3};
 use glam::{DMat3, DMat4, DQuat, DVec3, DVec4};
 
 /// How well the roll must be determined, compared with the direction, to be followed at all.
-const ROLL: f64 = 1e-8;
+const ROLL: f64 = 1e-6;
 /// Squared step below which a lane is done: the cube of the step is what remains.
-const DONE: f64 = 1e-9;
+const DONE: f64 = 1e-7;
+/// Squared step above which a lane is lost after the last step.
+const LOST: f64 = 1e-3;
 /// Newton steps at most.
 const MOST: u32 = 6;
 /// What keeps a region without extent from dividing by zero [kg m2].
@@ -106,6 +108,7 @@ pub(crate) fn best_rotation(a: &[Lane3; 3], start: Turn) -> Turn {
     let mut turn = start;
     // Lanes that still move; a lane that is done keeps its bits whatever its neighbours need.
     let mut moving = Lane::ONE.simd_gt(Lane::ZERO);
+    let mut square = Lane::ZERO;
     for _ in 0..MOST {
         let Slope { torque, cofactors: [xx, xy, xz, yy, yz, zz], determinant, positive } = Slope::new(a, &turn);
         let away = !positive.to_bitmask() & moving.to_bitmask() & 15;
@@ -128,12 +131,14 @@ pub(crate) fn best_rotation(a: &[Lane3; 3], start: Turn) -> Turn {
                 z: moving.select(next.v.z, turn.v.z),
             },
         };
-        moving &= step.dot(step).simd_gt(Lane::splat(DONE));
+        square = step.dot(step);
+        moving &= square.simd_gt(Lane::splat(DONE));
         if !moving.any() {
             return turn;
         }
     }
-    search(a, turn, moving.to_bitmask())
+    let lost = (moving & square.simd_gt(Lane::splat(LOST))).to_bitmask();
+    if lost == 0 { turn } else { search(a, turn, lost) }
 }
 
 /// Torque and curvature of tr(R^T A) at a rotation.

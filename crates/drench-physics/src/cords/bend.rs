@@ -1,0 +1,213 @@
+//! Bending by chain shape matching [Rungjiratananon2012, section 4.1; see `strands::csm`].
+//!
+//! Shape matching also resists stretch, with a stiffness of its own that no curve has. Here it sees a rest shape whose segments are as long as
+//! they now are where they are stretched, so that the tension is all that pulls; a segment that is too short is pushed to its length by
+//! the matching, which is all the resistance to compression a cord has.
+//!
+//! Going to the goals once a substep makes a cord of mass m' a length and segments of length l a rod of rigidity
+//! EI = m' l^4 q^2 / (4 dt^2), where q^2 depends on the half-width alone: [`effective_bending_stiffness`]. With a bending modulus the half-width
+//! is chosen to match, so that neither the resolution nor the step changes the rod.
+//!
+//! Shape matching keeps linear and angular momentum about the predicted positions, which is not quite that about the positions
+//! where the substep began; what is missing is a rigid motion, which is taken off where the piece is free or hangs on one point.
+
+use super::Surroundings;
+use super::clamp::Bodies;
+use super::model::{Bending, CordModel};
+use super::state::{CordScratch, CordState};
+use crate::strands::csm::extent::extent;
+use crate::strands::csm::matching::{Chains, Workspace, match_shape};
+use crate::strands::csm::rotation::Turn;
+use crate::strands::csm::{half_width_of, squared_stiffness};
+use crate::strands::lanes::{LANES, Lane, Lane3};
+use glam::{DMat3, DQuat, DVec3};
+
+/// Bending rigidity EI [N m2] of a cord of `linear_density` [kg/m] whose segments of `length` [m] go to their goals of a half-width
+/// once in `dt` [s].
+pub fn effective_bending_stiffness(half_width: f64, linear_density: f64, length: f64, dt: f64) -> f64 {
+    linear_density * length.powi(4) * squared_stiffness(half_width) / (4.0 * dt * dt)
+}
+
+/// Four pieces side by side.
+#[derive(Debug, Default)]
+pub(crate) struct Regions {
+    rest: Vec<Lane3>,
+    masses: Vec<Lane>,
+    extents: Vec<Lane>,
+    positions: Vec<Lane3>,
+    work: Workspace,
+}
+
+/// Moves the predicted positions to their goals.
+pub(super) fn bend(
+    model: &CordModel,
+    state: &CordState,
+    scratch: &mut CordScratch,
+    around: &Surroundings,
+    bodies: &mut Bodies,
+) {
+    if model.material.bending == Bending::None {
+        return;
+    }
+    let mut regions = std::mem::take(&mut scratch.regions);
+    for first in (0..state.piece_count()).step_by(LANES) {
+        let pieces = first..(first + LANES).min(state.piece_count());
+        regions.load(model, state, scratch, pieces.clone(), around.dt);
+        regions.match_shape(model, state, scratch, pieces.clone());
+        for (lane, piece) in pieces.enumerate() {
+            move_piece(state, scratch, piece, around.dt, bodies, |i| regions.positions[i].lane(lane));
+        }
+    }
+    scratch.regions = regions;
+}
+
+impl Regions {
+    fn load(
+        &mut self,
+        model: &CordModel,
+        state: &CordState,
+        scratch: &CordScratch,
+        pieces: std::ops::Range<usize>,
+        dt: f64,
+    ) {
+        let longest = pieces.clone().map(|piece| state.vertices(piece).len()).max().unwrap_or(0);
+        for array in [&mut self.rest, &mut self.positions] {
+            array.clear();
+            array.resize(longest, Lane3::ZERO);
+        }
+        for array in [&mut self.masses, &mut self.extents] {
+            array.clear();
+            array.resize(longest, Lane::ZERO);
+        }
+        for (lane, piece) in pieces.enumerate() {
+            let (vertices, segments) = (state.vertices(piece), state.segments(piece));
+            let mut rest = DVec3::ZERO;
+            let mut known = (f64::NAN, 0.0);
+            for (i, v) in vertices.clone().enumerate() {
+                let s = (v - piece).min(segments.end - 1);
+                if i > 0 {
+                    let before = v - piece - 1;
+                    let length = model.lengths[before] * (1.0 + state.plastic_strains[before]);
+                    let now = scratch.next[v].distance(scratch.next[v - 1]);
+                    rest += model.rest[before] * (now.max(length) / model.lengths[before]);
+                }
+                let squared = match &model.material.bending {
+                    Bending::None => 0.0,
+                    Bending::HalfWidth(width) => *width,
+                    Bending::HalfWidths(widths) => widths[state.model_vertex(piece, v)],
+                    // EI = E pi r^4 / 4, m' = rho pi r^2.
+                    Bending::Modulus(modulus) => {
+                        let linear = model.masses[s] / model.lengths[s];
+                        let rigidity = 0.25 * modulus * model.areas[s] * model.radii[s].powi(2);
+                        4.0 * rigidity * dt * dt / (linear * model.lengths[s].powi(4))
+                    }
+                };
+                if squared != known.0 {
+                    let modulus = matches!(model.material.bending, Bending::Modulus(_));
+                    let width = if modulus { half_width_of(squared.min(1e12)) } else { squared };
+                    known = (squared, extent(width.min(vertices.len() as f64)));
+                }
+                self.rest[i].set_lane(lane, rest);
+                self.positions[i].set_lane(lane, scratch.next[v]);
+                self.masses[i].as_mut_array()[lane] = scratch.mass[v];
+                self.extents[i].as_mut_array()[lane] = known.1;
+            }
+        }
+    }
+
+    fn match_shape(
+        &mut self,
+        model: &CordModel,
+        state: &CordState,
+        scratch: &CordScratch,
+        pieces: std::ops::Range<usize>,
+    ) {
+        let mut turns = [DQuat::IDENTITY; LANES];
+        for (lane, piece) in pieces.enumerate() {
+            // From the frame at rest to the material frame now; without torsion the roll is anybody's.
+            if model.material.torsion.is_some() {
+                let s = state.segments(piece).start;
+                let frame = |x: DVec3, y: DVec3| DMat3::from_cols(x, y, x.cross(y));
+                let material = DQuat::from_axis_angle(scratch.before[s], state.angles[s]) * state.references[s];
+                let rest = frame(model.rest[s] / model.lengths[s], model.references[s]);
+                let now = frame(scratch.before[s], material);
+                turns[lane] = DQuat::from_mat3(&(now * rest.transpose())).normalize();
+            }
+        }
+        let chains = Chains { rest: &self.rest, masses: &self.masses, extents: &self.extents };
+        match_shape(&mut self.work, chains, &[], Turn::new(turns), Lane::ONE, &mut self.positions);
+    }
+}
+
+/// Moves the vertices of a piece that are free, and pushes the bodies that hold others.
+fn move_piece(
+    state: &CordState,
+    scratch: &mut CordScratch,
+    piece: usize,
+    dt: f64,
+    bodies: &mut Bodies,
+    goal: impl Fn(usize) -> DVec3,
+) {
+    let vertices = state.vertices(piece);
+    let CordScratch { next, free, forces, mass, grips, .. } = scratch;
+    let mut held = (0, None);
+    for (i, v) in vertices.clone().enumerate() {
+        forces[v] = goal(i) - next[v];
+        if let Some(grip) = grips.at(v) {
+            held = (held.0 + 1, Some(grip.begin));
+        }
+    }
+    if held.0 <= 1 {
+        let way = &mut forces[vertices.clone()];
+        without_momentum(&state.positions[vertices.clone()], &mass[vertices.clone()], held.1, way);
+    }
+    for v in vertices {
+        match grips.at(v) {
+            None => {
+                next[v] += forces[v];
+                free[v] += forces[v];
+            }
+            Some(grip) => {
+                if let Some(index) = grip.body {
+                    bodies.push(index, grip.share * (forces[v] * (mass[v] / dt)), grip.begin);
+                }
+            }
+        }
+    }
+}
+
+/// Takes off the rigid part of the ways that vertices at `positions` go: afterwards they carry no momentum and no angular momentum,
+/// or no angular momentum about a pivot if there is one.
+pub(super) fn without_momentum(positions: &[DVec3], masses: &[f64], pivot: Option<DVec3>, ways: &mut [DVec3]) {
+    if pivot.is_none() {
+        let drift = centre(ways, masses);
+        ways.iter_mut().for_each(|way| *way -= drift);
+    }
+    let spin = spin_of(positions, masses, pivot, ways);
+    let about = pivot.unwrap_or_else(|| centre(positions, masses));
+    for (x, way) in positions.iter().zip(ways) {
+        *way -= spin.cross(*x - about);
+    }
+}
+
+/// Mean of values, weighed by masses.
+pub(super) fn centre(values: &[DVec3], masses: &[f64]) -> DVec3 {
+    let total: f64 = masses.iter().sum();
+    values.iter().zip(masses).map(|(value, m)| *value * *m).sum::<DVec3>() / total
+}
+
+/// The rotation that has the angular momentum of the ways that vertices go, about a pivot or their centre.
+pub(super) fn spin_of(positions: &[DVec3], masses: &[f64], pivot: Option<DVec3>, ways: &[DVec3]) -> DVec3 {
+    let centre = pivot.unwrap_or_else(|| centre(positions, masses));
+    let (mut angular, mut square, mut inertia) = (DVec3::ZERO, 0.0, DMat3::ZERO);
+    for ((x, m), way) in positions.iter().zip(masses).zip(ways.iter()) {
+        let arm = *x - centre;
+        angular += arm.cross(*way) * *m;
+        square += arm.length_squared() * m;
+        inertia -= DMat3::from_cols(arm * arm.x, arm * arm.y, arm * arm.z) * *m;
+    }
+    // A straight cord has no inertia about itself, and no angular momentum either.
+    inertia += DMat3::from_diagonal(DVec3::splat(square * (1.0 + 1e-9) + 1e-300));
+    let spin = inertia.inverse() * angular;
+    if spin.is_finite() { spin } else { DVec3::ZERO }
+}

@@ -1,0 +1,33 @@
+//! Frames that do not twist: directions carried by the smallest rotation from one tangent to another.
+
+use glam::DVec3;
+
+/// Carries `direction`, which is perpendicular to `from`, by the smallest rotation that turns `from` to `to` (unit
+/// vectors); the result is of unit length and perpendicular to `to`.
+#[inline]
+pub(crate) fn transport(direction: DVec3, from: DVec3, to: DVec3) -> DVec3 {
+    // R d = d - (from + to) (d . to) / (1 + from . to) for d perpendicular to from.
+    let moved = direction - (from + to) * (direction.dot(to) / (1.0 + from.dot(to)).max(1e-9));
+    let flat = moved - to * moved.dot(to);
+    let square = flat.length_squared();
+    if square > 1e-12 && square < 1e12 { flat / square.sqrt() } else { to.any_orthonormal_vector() }
+}
+
+/// Angle from `a` to `b` about `axis`, all of unit length, in (-pi, pi].
+#[inline]
+pub(crate) fn angle(a: DVec3, b: DVec3, axis: DVec3) -> f64 {
+    a.cross(b).dot(axis).atan2(a.dot(b))
+}
+
+/// The angle equal to `raw` up to whole turns that is nearest to `last`.
+#[inline]
+pub(crate) fn unwrap(raw: f64, last: f64) -> f64 {
+    raw + std::f64::consts::TAU * ((last - raw) / std::f64::consts::TAU).round()
+}
+
+/// Curvature binormal of two unit tangents: 2 a x b / (1 + a . b), bounded where the cord folds back on itself
+/// [Rungjiratananon2012, eq. 4.7].
+#[inline]
+pub(crate) fn binormal(a: DVec3, b: DVec3) -> DVec3 {
+    a.cross(b) * (2.0 / (1.0 + a.dot(b)).max(0.1))
+}

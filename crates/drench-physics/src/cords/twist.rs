@@ -1,0 +1,400 @@
+//! Twist: an angle per segment against a frame that time carries along without turning it.
+//!
+//! Segment s has a reference direction u_s across it. When the tangent t_s moves, u_s follows by the smallest rotation; the
+//! material direction stands at the angle theta_s to it. At the joint before segment s
+//!
+//! m_s = theta_s - theta_(s-1) + rho_s,   rho_s = angle from u_(s-1), carried over to t_s, to u_s,
+//!
+//! is the twist [Bergou2008; Bergou2010]: writhe appears in rho by itself, and whole turns are counted by continuity. With l_s the mean
+//! length of both segments, the shear strain at the surface is gamma = r (m - m0) / l, the shear stress tau follows the torsional curve,
+//! and the torque is M = (pi r^3 / 2) tau, in the elastic part G J (m - m0) / l with J = pi r^4 / 2.
+//! [Rungjiratananon2012] calls M / A, that is tau r / 2, the torsional stress (4.9) and r (theta_(i-1) - theta_(i+1)), that is
+//! 2 l gamma, the strain (4.11); their slope depends on the segment length, ours is the shear modulus.
+//!
+//! **Turning.** I (omega' - omega) = dt (M_(s+1) - M_s) with I = mass r^2 / 2 and M at the end of the substep: tridiagonal,
+//! one or a few rounds of Newton's method. Before it, the turns of the step may be averaged over regions of segments as in (4.1)-(4.2), but as a mean
+//! that keeps the angular momentum: (4.2) sums, (4.3)-(4.5) take increments for angles. Clamped rolls are imposed; a body
+//! that holds a roll enters with its inertia about the tangent and is turned by the torque.
+//!
+//! **Forces.** The energy's gradient at fixed theta is M dm/dx with dm/dx_(v+1) = kb / (2 |e_s|), dm/dx_(v-1) = -kb / (2 |e_(s-1)|),
+//! dm/dx_v minus both, and the curvature binormal kb (4.7). (4.6) differences the angles once more and has one sum for both sides.
+//! Forces and torques together keep the angular momentum.
+
+use super::clamp::{Bodies, turned};
+use super::model::{CordModel, Torsion};
+use super::state::{CordScratch, CordState, Tally};
+use super::{Surroundings, frame};
+use glam::DVec3;
+use std::f64::consts::PI;
+use std::ops::Range;
+
+/// Rounds of Newton's method at most; one is enough where nothing yields.
+const ROUNDS: usize = 6;
+/// Part of a segment's length that the force of twist may move a vertex in a substep, at most.
+const PUSH: f64 = 0.25;
+
+/// A joint between two segments.
+#[derive(Clone, Copy, Debug)]
+struct Joint {
+    radius: f64,
+    length: f64,
+}
+
+impl Joint {
+    #[inline]
+    fn before(model: &CordModel, s: usize) -> Self {
+        Self {
+            radius: 0.5 * (model.radii[s - 1] + model.radii[s]),
+            length: 0.5 * (model.lengths[s - 1] + model.lengths[s]),
+        }
+    }
+
+    /// Torque over surface stress [m3].
+    #[inline]
+    fn section(&self) -> f64 {
+        0.5 * PI * self.radius.powi(3)
+    }
+}
+
+/// References of a state at rest: without twist from the first segment on.
+pub(super) fn lay_references(model: &CordModel, state: &mut CordState) {
+    for piece in 0..state.piece_count() {
+        let mut last = None;
+        for s in state.segments(piece) {
+            let rest = model.rest[s] / model.lengths[s];
+            let tangent = (state.positions[s + piece + 1] - state.positions[s + piece]).normalize_or(rest);
+            let (from, reference) = last.unwrap_or((rest, model.references[s]));
+            state.references[s] = frame::transport(reference, from, tangent);
+            last = Some((tangent, state.references[s]));
+        }
+    }
+}
+
+/// Adds the forces of the torques at the beginning of the substep.
+pub(super) fn add_forces(model: &CordModel, state: &CordState, scratch: &mut CordScratch, dt: f64) {
+    if model.material.torsion.is_none() {
+        return;
+    }
+    let CordScratch { forces, before, spans, mass, .. } = scratch;
+    for piece in 0..state.piece_count() {
+        let segments = state.segments(piece);
+        for s in segments.start + 1..segments.end {
+            let torque = state.torques[s];
+            if torque == 0.0 {
+                continue;
+            }
+            let v = s + piece;
+            let [a, b, c] = gradient(before[s - 1], before[s], [spans[s - 1], spans[s]]);
+            // No vertex goes farther than a part of its segment, whatever the torque: all three are held back alike.
+            let step = torque * dt * dt;
+            let farthest = (a.length() / mass[v - 1]).max(b.length() / mass[v]).max(c.length() / mass[v + 1]);
+            let held_back = (PUSH * model.lengths[s] / (step.abs() * farthest).max(1e-300)).min(1.0);
+            let push = -torque * held_back;
+            forces[v - 1] += a * push;
+            forces[v] += b * push;
+            forces[v + 1] += c * push;
+        }
+    }
+}
+
+/// Gradient of a joint's twist with respect to the three vertices around it, at fixed angles [rad/m].
+fn gradient(before: DVec3, after: DVec3, lengths: [f64; 2]) -> [DVec3; 3] {
+    let kb = frame::binormal(before, after);
+    let (first, last) = (kb * (-0.5 / lengths[0].max(1e-9)), kb * (0.5 / lengths[1].max(1e-9)));
+    [first, -(first + last), last]
+}
+
+/// Carries the references along to the end of the substep, and turns the segments.
+pub(super) fn turn(
+    model: &CordModel,
+    state: &mut CordState,
+    scratch: &mut CordScratch,
+    around: &Surroundings,
+    bodies: &mut Bodies,
+    tally: &mut Tally,
+) {
+    let Some(torsion) = model.material.torsion else { return };
+    for piece in 0..state.piece_count() {
+        let segments = state.segments(piece);
+        // `rows` and `steps` are free between the solvers: twist before the substep goes to `steps`.
+        for s in segments.clone() {
+            scratch.steps[s] = state.twist(piece, s);
+        }
+        carry(state, scratch, piece);
+        spin(model, &torsion, state, scratch, segments.clone(), around.dt);
+        impose(state, scratch, segments.clone(), bodies, around.dt);
+        relax(model, &torsion, state, scratch, segments.clone(), around.dt, bodies);
+        settle(model, state, piece, tally);
+    }
+}
+
+/// References, and the angles between them.
+fn carry(state: &mut CordState, scratch: &mut CordScratch, piece: usize) {
+    let CordScratch { before, tangents, next, .. } = scratch;
+    let segments = state.segments(piece);
+    for s in segments.clone() {
+        let v = s + piece;
+        tangents[s] = (next[v + 1] - next[v]).normalize_or(before[s]);
+        state.references[s] = frame::transport(state.references[s], before[s], tangents[s]);
+        if s > segments.start {
+            let over = frame::transport(state.references[s - 1], tangents[s - 1], tangents[s]);
+            let raw = frame::angle(over, state.references[s], tangents[s]);
+            state.reference_twists[s] = frame::unwrap(raw, state.reference_twists[s]);
+        }
+    }
+}
+
+/// Inertia of a segment about its axis [kg m2].
+#[inline]
+fn inertia(model: &CordModel, s: usize) -> f64 {
+    0.5 * model.masses[s] * model.radii[s].powi(2)
+}
+
+/// Damps the rates and averages them over regions.
+fn spin(
+    model: &CordModel,
+    torsion: &Torsion,
+    state: &mut CordState,
+    scratch: &mut CordScratch,
+    segments: Range<usize>,
+    dt: f64,
+) {
+    let kept = 1.0 / (1.0 + torsion.damping * dt);
+    state.rates[segments.clone()].iter_mut().for_each(|rate| *rate *= kept);
+    if torsion.half_width <= 0.0 {
+        return;
+    }
+    let whole = (torsion.half_width.floor() as usize).min(segments.len());
+    let part = if whole < segments.len() { torsion.half_width - torsion.half_width.floor() } else { 0.0 };
+    let rates = &mut state.rates[segments.clone()];
+    let CordScratch { sums, averages, .. } = scratch;
+    averages.clear();
+    averages.resize(rates.len(), 0.0);
+    for (half_width, weight) in [(whole, 1.0 - part), (whole + 1, part)] {
+        if weight > 0.0 {
+            average(|i| inertia(model, segments.start + i), rates, half_width, weight, sums, averages);
+        }
+    }
+    rates.copy_from_slice(averages);
+}
+
+/// Adds `weight` times the mean over regions of a half-width [Rungjiratananon2012, eqs. 4.1 and 4.2, the latter as a mean]; a segment counts in
+/// each region with its inertia over the number of regions that hold it, so that angular momentum is kept. Running sums: the cost does
+/// not depend on the width.
+fn average(
+    inertia: impl Fn(usize) -> f64,
+    rates: &[f64],
+    half_width: usize,
+    weight: f64,
+    sums: &mut Vec<[f64; 2]>,
+    averages: &mut [f64],
+) {
+    let count = rates.len();
+    let region = |k: usize| k.saturating_sub(half_width)..(k + half_width + 1).min(count);
+    let running = |sums: &mut Vec<[f64; 2]>, value: &dyn Fn(usize) -> [f64; 2]| {
+        let mut sum = [0.0; 2];
+        for i in 0..count {
+            let [a, b] = value(i);
+            sums.push(sum);
+            sum = [sum[0] + a, sum[1] + b];
+        }
+        sums.push(sum);
+    };
+    sums.clear();
+    running(sums, &|i| {
+        let share = inertia(i) / region(i).len() as f64;
+        [share, share * rates[i]]
+    });
+    // The mean of each region takes the place of its sums; a region's end lies ahead, its beginning may be overwritten: keep both.
+    let begin = sums.len();
+    for k in 0..count {
+        let (from, to) = (sums[region(k).start], sums[region(k).end]);
+        let mean = (to[1] - from[1]) / (to[0] - from[0]);
+        sums.push([mean, 0.0]);
+    }
+    let mut sum = 0.0;
+    for k in 0..count {
+        let mean = sums[begin + k][0];
+        sums[begin + k][1] = sum;
+        sum += mean;
+    }
+    sums.push([0.0, sum]);
+    for (i, average) in averages.iter_mut().enumerate() {
+        // A segment lies in the regions whose centres lie in its own.
+        let centres = region(i);
+        *average += weight * (sums[begin + centres.end][1] - sums[begin + centres.start][1]) / centres.len() as f64;
+    }
+}
+
+/// Angles at the end of the substep before torques act; held segments stand where their holders turn them.
+fn impose(state: &mut CordState, scratch: &mut CordScratch, segments: Range<usize>, bodies: &Bodies, dt: f64) {
+    for s in segments {
+        let mut angle = state.angles[s] + dt * state.rates[s];
+        if let Some(roll) = scratch.grips.roll(s) {
+            let frame = match roll.body {
+                None => roll.frame,
+                Some(index) => turned(&bodies.states[index], dt) * roll.frame,
+            };
+            let tangent = scratch.tangents[s];
+            let material = frame::transport(frame * DVec3::Y, frame * DVec3::X, tangent);
+            angle = frame::unwrap(frame::angle(state.references[s], material, tangent), state.angles[s]);
+        }
+        state.rates[s] = (angle - state.angles[s]) / dt;
+        state.angles[s] = angle;
+    }
+}
+
+/// Solves for the angles at which inertia and torques agree.
+fn relax(
+    model: &CordModel,
+    torsion: &Torsion,
+    state: &mut CordState,
+    scratch: &mut CordScratch,
+    segments: Range<usize>,
+    dt: f64,
+    bodies: &mut Bodies,
+) {
+    let CordScratch { rows, steps, grips, tangents, turns, weights, .. } = scratch;
+    let friction = torsion.lag / dt;
+    // Inertia over dt^2 of every segment; infinite where the roll is imposed.
+    for s in segments.clone() {
+        let own = inertia(model, s);
+        let held = match grips.roll(s) {
+            None => 0.0,
+            Some(roll) => roll.body.map_or(f64::INFINITY, |index| body_inertia(bodies, index, tangents[s])),
+        };
+        weights[s] = (own + held) / (dt * dt);
+        turns[s] = 0.0;
+    }
+    let start = segments.start;
+    for _ in 0..ROUNDS {
+        // Torque and stiffness of the joint before segment s, then the rows of the tridiagonal system from left to right.
+        let mut flows = false;
+        let mut joint = |s: usize, state: &CordState, turns: &[f64]| -> (f64, f64) {
+            if s == start || s == segments.end {
+                return (0.0, 0.0);
+            }
+            let Joint { radius, length } = Joint::before(model, s);
+            let twist = state.angles[s] + turns[s] - state.angles[s - 1] - turns[s - 1] + state.reference_twists[s]
+                - state.rest_twists[s];
+            let curve = torsion.curve.scaled(model.stiffness[s], model.strength[s]);
+            let (stress, slope) = curve.stress(radius / length * twist, state.twist_flows[s]);
+            flows |= slope < curve.elastic;
+            let section = Joint { radius, length }.section();
+            let lagging = curve.elastic * friction * radius / length;
+            (section * (stress + lagging * (twist - steps[s])), section * (slope * radius / length + lagging))
+        };
+        let (mut torque, mut stiffness) = joint(start, state, turns);
+        let (mut upper, mut own) = (0.0, 0.0);
+        for s in segments.clone() {
+            let (torque_after, stiffness_after) = joint(s + 1, state, turns);
+            if weights[s].is_finite() {
+                let residual = torque_after - torque - weights[s] * turns[s];
+                let pivot = weights[s] + stiffness + stiffness_after - stiffness * upper;
+                own = (residual + stiffness * own) / pivot;
+                upper = stiffness_after / pivot;
+            } else {
+                (upper, own) = (0.0, 0.0);
+            }
+            rows[s] = [upper, own];
+            (torque, stiffness) = (torque_after, stiffness_after);
+        }
+        let (mut after, mut largest) = (0.0, 0.0_f64);
+        for s in segments.clone().rev() {
+            after = rows[s][1] + rows[s][0] * after;
+            turns[s] += after;
+            largest = largest.max(after.abs());
+        }
+        if !flows && torsion.curve.yield_stress.is_infinite() || largest < 1e-10 {
+            break;
+        }
+    }
+    for s in segments {
+        state.angles[s] += turns[s];
+        state.rates[s] += turns[s] / dt;
+        if let Some(index) = grips.roll(s).and_then(|roll| roll.body) {
+            let gained = body_inertia(bodies, index, tangents[s]) * turns[s] / dt;
+            if gained.is_finite() {
+                bodies.turn(index, tangents[s] * gained);
+            }
+        }
+    }
+}
+
+/// Inertia of a body about an axis through its centre when nothing else holds it [kg m2].
+fn body_inertia(bodies: &Bodies, index: usize, axis: DVec3) -> f64 {
+    let answer = axis.dot(bodies.states[index].inverse_inertia * axis);
+    if answer > 0.0 { 1.0 / answer } else { f64::INFINITY }
+}
+
+/// Torques as they are now, and permanent twist.
+fn settle(model: &CordModel, state: &mut CordState, piece: usize, tally: &mut Tally) {
+    let segments = state.segments(piece);
+    for s in segments.start + 1..segments.end {
+        let Some(curve) = model.torsional_curve(s) else { return };
+        let joint = Joint::before(model, s);
+        let a_turn = joint.radius / joint.length;
+        let (stress, _) = curve.stress(a_turn * state.twist(piece, s), state.twist_flows[s]);
+        let flow = curve.flow(stress.abs(), state.twist_flows[s]);
+        state.rest_twists[s] += (flow / a_turn).copysign(stress);
+        state.twist_flows[s] += flow;
+        state.torques[s] = joint.section() * stress;
+        tally.torque_max = tally.torque_max.max(state.torques[s].abs());
+    }
+}
+
+/// Surface shear stress of the joint before a segment over its rupture stress.
+pub(super) fn utilisation(model: &CordModel, state: &CordState, s: usize) -> f64 {
+    match model.torsional_curve(s) {
+        Some(curve) => state.torques[s].abs() / (Joint::before(model, s).section() * curve.rupture),
+        None => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn averaging_keeps_angular_momentum_and_a_uniform_spin() {
+        let rates: Vec<f64> = (0..37).map(|i| (f64::from(i) * 1.7).sin()).collect();
+        let weights: Vec<f64> = (0..37).map(|i| 1.0 + 0.5 * (f64::from(i) * 0.9).cos()).collect();
+        let total = |rates: &[f64]| rates.iter().zip(&weights).map(|(r, w)| r * w).sum::<f64>();
+        for half_width in [0, 1, 3, 8, 50] {
+            let (mut sums, mut averages) = (Vec::new(), vec![0.0; 37]);
+            average(|i| weights[i], &rates, half_width, 1.0, &mut sums, &mut averages);
+            assert!((total(&averages) - total(&rates)).abs() < 1e-12, "{half_width}");
+            let spread = |rates: &[f64]| rates.iter().map(|r| r * r).sum::<f64>();
+            assert!(spread(&averages) <= spread(&rates) + 1e-12);
+            let mut uniform = vec![0.0; 37];
+            average(|i| weights[i], &[2.0; 37], half_width, 1.0, &mut sums, &mut uniform);
+            assert!(uniform.iter().all(|r| (r - 2.0).abs() < 1e-12));
+        }
+    }
+
+    #[test]
+    fn the_gradient_of_twist_agrees_with_finite_differences() {
+        // Twist of the joint when its three vertices move and both references follow in time.
+        let start = [DVec3::ZERO, DVec3::new(1.0, 0.2, 0.1), DVec3::new(1.5, 0.9, -0.3)];
+        let unit = |x: &[DVec3; 3], i: usize| (x[i + 1] - x[i]).normalize();
+        let u = [unit(&start, 0).any_orthonormal_vector(), unit(&start, 1).any_orthonormal_vector()];
+        let twist = |x: &[DVec3; 3]| {
+            let carried: [DVec3; 2] = std::array::from_fn(|i| frame::transport(u[i], unit(&start, i), unit(x, i)));
+            let over = frame::transport(carried[0], unit(x, 0), unit(x, 1));
+            frame::angle(over, carried[1], unit(x, 1))
+        };
+        let lengths = [start[0].distance(start[1]), start[1].distance(start[2])];
+        let exact = gradient(unit(&start, 0), unit(&start, 1), lengths);
+        assert!(exact[0].length() > 0.1);
+        let h = 1e-6;
+        for (vertex, exact) in exact.into_iter().enumerate() {
+            for axis in [DVec3::X, DVec3::Y, DVec3::Z] {
+                let (mut more, mut less) = (start, start);
+                more[vertex] += axis * h;
+                less[vertex] -= axis * h;
+                let slope = (twist(&more) - twist(&less)) / (2.0 * h);
+                assert!((slope - exact.dot(axis)).abs() < 1e-8, "{vertex} {axis}: {slope} {}", exact.dot(axis));
+            }
+        }
+    }
+}
