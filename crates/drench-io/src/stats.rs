@@ -64,6 +64,44 @@ pub struct BodyStats {
     /// What rigid bodies have.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub rigid: Option<RigidStats>,
+    /// What liquids and grains have.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub particles: Option<ParticleStats>,
+}
+
+/// The figures of a liquid or of a body of grains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ParticleStats {
+    /// How many particles there are.
+    pub count: u64,
+    /// Where they are.
+    pub extent: Extent,
+    /// Slope of a heap of grains [rad].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slope: Option<f64>,
+    /// Part of the grains that are wet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wet_part: Option<f64>,
+    /// Where wet grains are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wet: Option<Extent>,
+}
+
+/// A box around something [m].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extent {
+    /// Smallest x.
+    pub left: f64,
+    /// Largest x.
+    pub right: f64,
+    /// Smallest y.
+    pub bottom: f64,
+    /// Largest y.
+    pub top: f64,
+    /// Smallest z.
+    pub back: f64,
+    /// Largest z.
+    pub front: f64,
 }
 
 /// The figures of one cord.

@@ -2,7 +2,7 @@
 //! Catmull-Rom spline with as many points as the picture can show.
 
 use crate::camera::Camera;
-use crate::{HairLook, RenderError, Settings};
+use crate::{HairLook, RenderError, Settings, tubes};
 use drench_geometry::groom::children;
 use drench_io::{Domain, Frame, SolidBody, StrandBody, Values};
 use drench_math::random::Stream;
@@ -122,6 +122,8 @@ impl Curves {
                 source.read(chunk * CHUNK + k, &mut nodes);
                 *points = if !nodes.drawable() {
                     UNDRAWABLE
+                } else if chunk * CHUNK + k < source.strands && nodes.is_tube(camera) {
+                    0
                 } else if lot(stream.bits(source.identity(chunk * CHUNK + k))) < nodes.share(camera, detail) {
                     nodes.points_needed(camera, detail)
                 } else {
@@ -298,6 +300,12 @@ impl Nodes {
         self.positions.len() >= 2
             && self.positions.iter().all(finite)
             && self.radii.iter().all(|r| r.is_finite() && *r >= 0.0)
+    }
+
+    /// Whether it is drawn as a surface instead of a curve.
+    fn is_tube(&self, camera: &Camera) -> bool {
+        let middle = self.positions.len() / 2;
+        tubes::is_tube(self.positions[middle], self.radii[middle], camera)
     }
 
     /// Pixels per metre at the strand's middle. Behind the camera it is still needed for its shadow.

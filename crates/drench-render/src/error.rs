@@ -45,6 +45,14 @@ pub enum RenderError {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// The particles of a liquid have no surface.
+    #[error("no surface can be drawn around the particles of `{body}`: {reason}")]
+    Surface {
+        /// Name of the liquid.
+        body: String,
+        /// What went wrong.
+        reason: String,
+    },
     /// A file could not be written.
     #[error("cannot write {}: {source}", path.display())]
     Storage {

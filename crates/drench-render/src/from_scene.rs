@@ -1,6 +1,8 @@
 //! From a scene to the renderer's settings.
 
-use crate::{FibreModel, Ground, HairLook, Light, Quality, Settings, Sky, SolidLook, View};
+use crate::{
+    FibreModel, GrainLook, Ground, HairLook, Light, LiquidLook, LiquidStyle, Quality, Settings, Sky, SolidLook, View,
+};
 use drench_scene as scene;
 use glam::{DVec3, Vec3};
 
@@ -40,6 +42,11 @@ impl Settings {
                     (solid.name.clone(), look)
                 })
                 .collect(),
+            liquid: LiquidLook {
+                style: liquid_style(render.liquid),
+                ..scene.liquid.as_ref().map_or_else(LiquidLook::default, liquid)
+            },
+            grains: scene.grains.iter().map(|grains| (grains.name.clone(), grain(&grains.shade))).collect(),
             seed: scene.simulation.seed,
         }
     }
@@ -103,5 +110,40 @@ fn hair(shade: &scene::Shade) -> HairLook {
         jitter: shade.jitter as f32,
         shininess: shade.shininess as f32,
         width: shade.width as f32,
+        plies: shade.plies,
+        stripe: shade.stripe.map(colour),
     }
+}
+
+fn liquid_style(style: scene::LiquidStyle) -> LiquidStyle {
+    match style {
+        scene::LiquidStyle::Surface => LiquidStyle::Surface,
+        scene::LiquidStyle::Spheres => LiquidStyle::Spheres,
+    }
+}
+
+/// The look of the liquid's material, with what its shade says of its own.
+fn liquid(liquid: &scene::Liquid) -> LiquidLook {
+    let of_material = match liquid.material {
+        scene::LiquidMaterial::Water => LiquidLook::water(),
+        scene::LiquidMaterial::Oil => LiquidLook::oil(),
+        scene::LiquidMaterial::Milk => LiquidLook::milk(),
+        scene::LiquidMaterial::Honey => LiquidLook::honey(),
+        scene::LiquidMaterial::Glycerine => LiquidLook::glycerine(),
+        scene::LiquidMaterial::Alcohol => LiquidLook::alcohol(),
+    };
+    let shade = &liquid.shade;
+    LiquidLook {
+        ior: shade.ior.map_or(of_material.ior, |ior| ior as f32),
+        absorption: shade.absorption.map_or(of_material.absorption, |absorption| absorption.as_vec3()),
+        scattering: shade.scattering.map_or(of_material.scattering, |scattering| scattering as f32),
+        colour: shade.colour.map_or(of_material.colour, colour),
+        roughness: shade.roughness.map_or(of_material.roughness, |roughness| roughness as f32),
+        smoothing: shade.smoothing as f32,
+        ..of_material
+    }
+}
+
+fn grain(shade: &scene::GrainShade) -> GrainLook {
+    GrainLook { dry: colour(shade.dry), wet: colour(shade.wet), variation: shade.variation as f32 }
 }

@@ -17,7 +17,9 @@ mod curves;
 mod error;
 mod fibre;
 mod from_scene;
+mod grains;
 mod light;
+mod liquid;
 mod material;
 pub mod movie;
 mod picture;
@@ -26,8 +28,12 @@ mod renderer;
 mod settings;
 mod shade;
 mod surfaces;
+mod trace;
+mod tubes;
 
 pub use error::RenderError;
 pub use picture::Picture;
 pub use renderer::Renderer;
-pub use settings::{FibreModel, Ground, HairLook, Light, Quality, Settings, Sky, SolidLook, View};
+pub use settings::{
+    FibreModel, GrainLook, Ground, HairLook, Light, LiquidLook, LiquidStyle, Quality, Settings, Sky, SolidLook, View,
+};

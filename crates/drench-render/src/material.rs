@@ -14,15 +14,31 @@ pub(crate) fn lit(colour: Vec3, roughness: f32, normal: Vec3, eye: Vec3, light: 
     }
     let cos_e = normal.dot(eye).max(1e-3);
     let half = (light + eye).try_normalize().unwrap_or(normal);
-    let cos_h = normal.dot(half).max(0.0);
     let fresnel = schlick(eye.dot(half).max(0.0));
-    // GGX distribution with the height-correlated masking term of Smith [Walter2007], [Heitz2014].
-    let a2 = roughness.clamp(0.05, 1.0).powi(4);
+    let glossy = fresnel * lobe(roughness.clamp(0.05, 1.0), cos_l, cos_e, normal.dot(half).max(0.0));
+    (colour * ((1.0 - fresnel) / PI) + Vec3::splat(glossy)) * cos_l
+}
+
+/// GGX distribution with the height-correlated masking term of Smith [Walter2007], [Heitz2014].
+fn lobe(roughness: f32, cos_l: f32, cos_e: f32, cos_h: f32) -> f32 {
+    let a2 = roughness.powi(4);
     let d = cos_h * cos_h * (a2 - 1.0) + 1.0;
     let distribution = a2 / (PI * d * d);
     let masking =
         0.5 / (cos_e * (a2 + (1.0 - a2) * cos_l * cos_l).sqrt() + cos_l * (a2 + (1.0 - a2) * cos_e * cos_e).sqrt());
-    (colour * ((1.0 - fresnel) / PI) + Vec3::splat(fresnel * distribution * masking)) * cos_l
+    distribution * masking
+}
+
+/// Radiance of the mirror image of a light in the surface of a liquid, for unit irradiance across the light's
+/// direction. The surface is never so smooth that the light's own size would matter.
+pub(crate) fn mirrored(roughness: f32, ior: f32, normal: Vec3, eye: Vec3, light: Vec3) -> f32 {
+    let (cos_l, cos_e) = (normal.dot(light), normal.dot(eye).max(1e-3));
+    if cos_l <= 0.0 {
+        return 0.0;
+    }
+    let half = (light + eye).try_normalize().unwrap_or(normal);
+    let fresnel = crate::liquid::optics::fresnel(eye.dot(half), 1.0 / ior.max(1.0));
+    fresnel * lobe(roughness.clamp(0.18, 1.0), cos_l, cos_e, normal.dot(half).max(0.0)) * cos_l
 }
 
 /// Radiance towards the eye under light from all around: irradiance on the diffuse base, radiance on the coat.

@@ -14,7 +14,7 @@ pub struct Picture {
     pub pixels: Vec<[f32; 3]>,
     /// How much of each pixel is not background, 0 to 1, or empty if the background is seen. Pixels are multiplied by it.
     pub opacity: Vec<f32>,
-    /// Strands and triangles that were left out because a coordinate is not finite.
+    /// Strands, triangles and particles that were left out because a number is not finite.
     pub skipped: u64,
 }
 

@@ -3,14 +3,16 @@
 use crate::camera::Camera;
 use crate::curves::{Curves, Detail};
 use crate::fibre::Fur;
+use crate::grains::Grains;
 use crate::light::ambient::{Ambient, Blockers, sky_radiance};
 use crate::light::arriving;
-use crate::light::rays::Rays;
+use crate::light::rays::{Rays, Scenery};
 use crate::light::shadow::{Scratch, ShadowMap, disc};
+use crate::liquid::Liquids;
 use crate::raster::tile::Projection;
 use crate::shade::Stage;
 use crate::surfaces::Surfaces;
-use crate::{Light, Picture, Quality, RenderError, Settings, View};
+use crate::{Light, Picture, Quality, RenderError, Settings, View, trace, tubes};
 use drench_io::Frame;
 use glam::{Vec3, Vec4};
 use rayon::prelude::*;
@@ -31,6 +33,8 @@ pub struct Renderer {
     furs: Vec<Fur>,
     curves: Curves,
     surfaces: Surfaces,
+    grains: Grains,
+    liquids: Liquids,
     maps: Vec<ShadowMap>,
     scratch: Scratch,
     ambient: Ambient,
@@ -72,6 +76,8 @@ struct Effort {
     directions: usize,
     /// Points on the lens if it is open.
     lens: usize,
+    /// Surfaces of liquids that a line of sight meets at most.
+    bends: u32,
 }
 
 impl Effort {
@@ -86,6 +92,7 @@ impl Effort {
                 cells: (side / 12).clamp(28, 64),
                 directions: (side / 24).clamp(16, 36),
                 lens: 16,
+                bends: 5,
             },
             Quality::Beauty => Self {
                 supersampling: 2,
@@ -95,6 +102,7 @@ impl Effort {
                 cells: (side / 10).clamp(40, 96),
                 directions: (side / 16).clamp(24, 64),
                 lens: 64,
+                bends: 10,
             },
         }
         .with_samples(settings.samples)
@@ -137,6 +145,8 @@ impl Renderer {
             furs: Vec::new(),
             curves: Curves::default(),
             surfaces: Surfaces::default(),
+            grains: Grains::default(),
+            liquids: Liquids::default(),
             maps: Vec::new(),
             scratch: Scratch::default(),
             ambient: Ambient::default(),
@@ -158,21 +168,30 @@ impl Renderer {
         let (width, height) = (self.settings.width * scale, self.settings.height * scale);
         let camera = Camera::new(view, width, height)?;
 
-        let mut watch = Watch { since: Instant::now(), stages: Vec::with_capacity(5) };
+        let mut watch = Watch { since: Instant::now(), stages: Vec::with_capacity(9) };
         self.choose_looks(frame);
         let looks: Vec<_> = self.furs.iter().map(Fur::look).collect();
         self.curves.gather(frame, &self.settings, &looks, &camera, self.effort.detail)?;
         self.surfaces.gather(frame, &self.settings)?;
+        tubes::gather(frame, &self.furs, &camera, &mut self.surfaces)?;
         watch.lap("curves");
-        let (low, high) = bounds(&self.curves, &self.surfaces);
+        self.grains.gather(frame, &self.settings)?;
+        watch.lap("grains");
+        self.liquids.gather(frame, &self.settings)?;
+        watch.lap("surface");
+        let (low, high) = self.bounds();
         let (centre, radius) = (0.5 * (low + high), 0.5 * low.distance(high).max(1e-3));
         self.draw_shadows(centre, radius);
         watch.lap("shadows");
         self.spread_sky(low, high);
+        self.grains.illuminate(&self.maps, &self.ambient);
         watch.lap("sky");
-        let rays = (self.settings.quality == Quality::Beauty).then(|| Rays::build(&self.curves, &self.surfaces));
+        let liquid = !self.liquids.mesh.triangles.is_empty();
+        let rays = (liquid || self.settings.quality == Quality::Beauty).then(|| Rays::build(self.scenery()));
+        let surface = liquid.then(|| trace::alone(&self.liquids.mesh));
         watch.lap("rays");
-        self.draw(camera, rays.as_ref(), centre, radius, width as usize, height as usize);
+        let rays = (rays.as_ref(), surface.as_ref());
+        self.draw(camera, rays, centre, radius, width as usize, height as usize);
         watch.lap("tiles");
         let picture = self.develop(width as usize);
         watch.lap("develop");
@@ -211,7 +230,8 @@ impl Renderer {
         let mut old = std::mem::take(&mut self.maps).into_iter();
         for &light in &self.settings.lights {
             let mut map = ShadowMap::new(light, centre, radius, self.effort.texels(&light), old.next());
-            map.draw(&self.curves, &self.surfaces, transparency, &mut self.scratch);
+            let scenery = Scenery { curves: &self.curves, surfaces: &self.surfaces, grains: &self.grains };
+            map.draw(scenery, &self.liquids, transparency, &mut self.scratch);
             self.maps.push(map);
         }
     }
@@ -244,6 +264,7 @@ impl Renderer {
             curves: &self.curves,
             furs: &self.furs,
             surfaces: &self.surfaces,
+            grains: &self.grains,
             sky: self.settings.sky,
             ground: self.settings.ground,
             ground_irradiance,
@@ -251,7 +272,20 @@ impl Renderer {
         self.ambient.build(&blockers, low, high, self.effort.cells, self.effort.directions);
     }
 
-    fn draw(&mut self, camera: Camera, rays: Option<&Rays>, centre: Vec3, radius: f32, width: usize, height: usize) {
+    /// What rays may meet.
+    fn scenery(&self) -> Scenery<'_> {
+        Scenery { curves: &self.curves, surfaces: &self.surfaces, grains: &self.grains }
+    }
+
+    fn draw(
+        &mut self,
+        camera: Camera,
+        (rays, liquid_rays): (Option<&Rays>, Option<&Rays>),
+        centre: Vec3,
+        radius: f32,
+        width: usize,
+        height: usize,
+    ) {
         let points = self.curves.positions.len();
         self.cache.par_iter_mut().for_each(|packed| *packed.get_mut() = 0);
         self.cache.resize_with(points, AtomicU64::default);
@@ -267,9 +301,13 @@ impl Renderer {
                 curves: &self.curves,
                 furs: &self.furs,
                 surfaces: &self.surfaces,
+                grains: &self.grains,
+                liquids: &self.liquids,
                 maps: &self.maps,
                 ambient: &self.ambient,
-                rays,
+                shadow_rays: rays.filter(|_| self.settings.quality == Quality::Beauty),
+                sight_rays: rays.zip(liquid_rays),
+                bends: self.effort.bends,
                 centre,
                 radius,
                 absorbed,
@@ -297,28 +335,33 @@ impl Renderer {
             height: self.settings.height,
             pixels: pixels.iter().map(|p| (p.truncate() * gain).to_array()).collect(),
             opacity,
-            skipped: self.curves.skipped + self.surfaces.skipped,
+            skipped: self.curves.skipped + self.surfaces.skipped + self.grains.skipped + self.liquids.skipped,
         }
     }
-}
 
-/// The box around what is on stage. Solids count as far as they are near the strands: a floor of a hundred metres
-/// must not take all texels of the shadow maps.
-fn bounds(curves: &Curves, surfaces: &Surfaces) -> (Vec3, Vec3) {
-    let around = |points: &[Vec3]| {
+    /// The box around what is on stage. Solids count as far as they are near strands, grains and liquids: a floor of a
+    /// hundred metres must not take all texels of the shadow maps.
+    fn bounds(&self) -> (Vec3, Vec3) {
         let none = (Vec3::INFINITY, Vec3::NEG_INFINITY);
-        points.iter().filter(|p| p.is_finite()).fold(none, |(low, high), &p| (low.min(p), high.max(p)))
-    };
-    let strands = around(&curves.positions);
-    let mut solids = around(&surfaces.positions);
-    match (strands.0.x <= strands.1.x, solids.0.x <= solids.1.x) {
-        (true, true) => {
-            let reach = 0.75 * strands.0.distance(strands.1);
-            solids = (solids.0.max(strands.0 - reach), solids.1.min(strands.1 + reach));
-            (strands.0.min(solids.0), strands.1.max(solids.1))
+        let join = |(low, high): (Vec3, Vec3), p: Vec3| (low.min(p), high.max(p));
+        let around = |points: &[Vec3]| points.iter().copied().filter(|p| p.is_finite()).fold(none, join);
+        let mut actors = around(&self.curves.positions);
+        for (low, high) in [around(&self.grains.centres), around(&self.liquids.mesh.positions)] {
+            actors = (actors.0.min(low), actors.1.max(high));
         }
-        (true, false) => strands,
-        (false, true) => solids,
-        (false, false) => (Vec3::splat(-0.5), Vec3::splat(0.5)),
+        for &(a, b, radius) in &self.surfaces.spines {
+            actors = (actors.0.min(a.min(b) - radius), actors.1.max(a.max(b) + radius));
+        }
+        let mut solids = around(&self.surfaces.positions);
+        match (actors.0.x <= actors.1.x, solids.0.x <= solids.1.x) {
+            (true, true) => {
+                let reach = 0.75 * actors.0.distance(actors.1);
+                solids = (solids.0.max(actors.0 - reach), solids.1.min(actors.1 + reach));
+                (actors.0.min(solids.0), actors.1.max(solids.1))
+            }
+            (true, false) => actors,
+            (false, true) => solids,
+            (false, false) => (Vec3::splat(-0.5), Vec3::splat(0.5)),
+        }
     }
 }

@@ -28,7 +28,11 @@ pub struct Settings {
     pub hair: BTreeMap<String, HairLook>,
     /// Looks of the solids by name; others get the default.
     pub solids: BTreeMap<String, SolidLook>,
-    /// Seed of the variation between strands.
+    /// Look of liquids.
+    pub liquid: LiquidLook,
+    /// Looks of the grains by name; others get the default.
+    pub grains: BTreeMap<String, GrainLook>,
+    /// Seed of the variation between strands and between grains.
     pub seed: u64,
 }
 
@@ -46,6 +50,8 @@ impl Default for Settings {
             ground: None,
             hair: BTreeMap::new(),
             solids: BTreeMap::new(),
+            liquid: LiquidLook::default(),
+            grains: BTreeMap::new(),
             seed: 1,
         }
     }
@@ -202,6 +208,10 @@ pub struct HairLook {
     pub shininess: f32,
     /// Factor of the drawn width.
     pub width: f32,
+    /// Plies of a strand that is thick enough to be a rope; 0: it is smooth.
+    pub plies: u32,
+    /// Colour of one ply of a rope, or of a line along a smooth one, which shows how it is twisted.
+    pub stripe: Option<Vec3>,
 }
 
 impl Default for HairLook {
@@ -220,6 +230,8 @@ impl Default for HairLook {
             jitter: 0.1,
             shininess: 30.0,
             width: 1.0,
+            plies: 3,
+            stripe: None,
         }
     }
 }
@@ -238,5 +250,109 @@ pub struct SolidLook {
 impl Default for SolidLook {
     fn default() -> Self {
         Self { visible: true, colour: Vec3::splat(0.5), roughness: 0.6 }
+    }
+}
+
+/// The look of a liquid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LiquidLook {
+    /// How its particles are drawn.
+    pub style: LiquidStyle,
+    /// Index of refraction.
+    pub ior: f32,
+    /// Light that it swallows, for red, green, blue [1/m].
+    pub absorption: Vec3,
+    /// Light that it scatters [1/m]: 0 is clear, some thousand is as opaque as milk.
+    pub scattering: f32,
+    /// Colour of the light that it scatters.
+    pub colour: Vec3,
+    /// Roughness of its surface, 0 mirror-like to 1 dull.
+    pub roughness: f32,
+    /// How much its surface is smoothed: 0 shows every particle, 1 is usual.
+    pub smoothing: f32,
+}
+
+/// How the particles of a liquid are drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LiquidStyle {
+    /// As one surface.
+    Surface,
+    /// As balls: quick, and shows what is computed.
+    Spheres,
+}
+
+impl Default for LiquidLook {
+    fn default() -> Self {
+        Self::water()
+    }
+}
+
+impl LiquidLook {
+    /// Clear, with a hint of blue. A real tank must be metres deep to look blue; this one needs half a metre.
+    pub fn water() -> Self {
+        Self {
+            style: LiquidStyle::Surface,
+            ior: 1.333,
+            absorption: Vec3::new(1.8, 0.45, 0.22),
+            scattering: 0.0,
+            colour: Vec3::new(0.8, 0.9, 1.0),
+            roughness: 0.05,
+            smoothing: 1.0,
+        }
+    }
+
+    /// White and opaque.
+    pub fn milk() -> Self {
+        let colour = Vec3::new(0.93, 0.9, 0.84);
+        Self { ior: 1.35, absorption: Vec3::ZERO, scattering: 1500.0, colour, roughness: 0.12, ..Self::water() }
+    }
+
+    /// Amber.
+    pub fn honey() -> Self {
+        Self { ior: 1.49, absorption: Vec3::new(4.0, 22.0, 90.0), scattering: 6.0, ..Self::tinted(0.95, 0.6, 0.15) }
+    }
+
+    /// Pale yellow.
+    pub fn oil() -> Self {
+        Self { ior: 1.47, absorption: Vec3::new(0.8, 1.6, 11.0), ..Self::tinted(0.95, 0.85, 0.4) }
+    }
+
+    /// Clear and strongly refracting.
+    pub fn glycerine() -> Self {
+        Self { ior: 1.47, absorption: Vec3::new(0.9, 0.6, 0.7), ..Self::water() }
+    }
+
+    /// Clear.
+    pub fn alcohol() -> Self {
+        Self { ior: 1.36, absorption: Vec3::new(0.5, 0.4, 0.4), ..Self::water() }
+    }
+
+    fn tinted(red: f32, green: f32, blue: f32) -> Self {
+        Self { colour: Vec3::new(red, green, blue), ..Self::water() }
+    }
+
+    /// The colour of a thick layer, for particles drawn as balls.
+    pub(crate) fn body_colour(&self) -> Vec3 {
+        let through = crate::liquid::optics::passed(self.absorption, 0.3);
+        let clear = 1.0 / (1.0 + 0.3 * self.scattering);
+        self.colour.lerp(through * 0.75, clear)
+    }
+}
+
+/// The look of a body of grains.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GrainLook {
+    /// Colour of a dry grain.
+    pub dry: Vec3,
+    /// Colour of a wet grain.
+    pub wet: Vec3,
+    /// Variation between grains, 0 to 1.
+    pub variation: f32,
+}
+
+impl Default for GrainLook {
+    /// Sand.
+    fn default() -> Self {
+        Self { dry: Vec3::new(0.62, 0.46, 0.28), wet: Vec3::new(0.235, 0.135, 0.062), variation: 0.35 }
     }
 }

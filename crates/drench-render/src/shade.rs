@@ -1,12 +1,14 @@
-//! The colour of what a camera sees: strands, solids, ground, sky.
+//! The colour of what a camera sees: strands, solids, grains, ground, sky.
 
 use crate::camera::Camera;
 use crate::curves::Curves;
 use crate::fibre::{Crossed, Fur};
+use crate::grains::Grains;
 use crate::light::ambient::{Ambient, sky_radiance};
 use crate::light::arriving;
-use crate::light::rays::{Rays, Way};
+use crate::light::rays::{Rays, Scenery, Way};
 use crate::light::shadow::{Shade, ShadowMap};
+use crate::liquid::Liquids;
 use crate::surfaces::Surfaces;
 use crate::{Ground, Light, Settings, material};
 use drench_math::random::mix;
@@ -25,10 +27,16 @@ pub(crate) struct Stage<'a> {
     pub curves: &'a Curves,
     pub furs: &'a [Fur],
     pub surfaces: &'a Surfaces,
+    pub grains: &'a Grains,
+    pub liquids: &'a Liquids,
     pub maps: &'a [ShadowMap],
     pub ambient: &'a Ambient,
     /// Traces shadows; otherwise they come from the maps.
-    pub rays: Option<&'a Rays>,
+    pub shadow_rays: Option<&'a Rays>,
+    /// Traces what is seen through liquids: what is opaque, and the surfaces of the liquids.
+    pub sight_rays: Option<(&'a Rays, &'a Rays)>,
+    /// Surfaces of liquids that a line of sight meets at most.
+    pub bends: u32,
     /// Centre and radius of what is on stage [m].
     pub centre: Vec3,
     pub radius: f32,
@@ -44,17 +52,24 @@ impl Stage<'_> {
     /// Radiance of the background in a direction: the sky, into which a floor bends up as in a photographer's studio.
     /// With its opacity.
     pub fn background(&self, direction: Vec3) -> Vec4 {
-        if !self.settings.sky.visible {
-            return Vec4::ZERO;
-        }
+        if self.settings.sky.visible { self.surroundings(direction).extend(1.0) } else { Vec4::ZERO }
+    }
+
+    /// The same, also where the camera does not see it: what mirrors and bends light does.
+    pub fn surroundings(&self, direction: Vec3) -> Vec3 {
         let direction = direction.normalize_or_zero();
         let sky = sky_radiance(&self.settings.sky, direction);
-        let Some(ground) = &self.settings.ground else { return sky.extend(1.0) };
+        let Some(ground) = &self.settings.ground else { return sky };
         let rise = (direction.y / 0.35).clamp(0.0, 1.0);
         if rise >= 1.0 {
-            return sky.extend(1.0);
+            return sky;
         }
-        self.open_ground(ground, direction).lerp(sky, rise * rise * (3.0 - 2.0 * rise)).extend(1.0)
+        self.open_ground(ground, direction).lerp(sky, rise * rise * (3.0 - 2.0 * rise))
+    }
+
+    /// What rays may meet.
+    pub fn scenery(&self) -> Scenery<'_> {
+        Scenery { curves: self.curves, surfaces: self.surfaces, grains: self.grains }
     }
 
     /// Radiance of the ground seen along a direction where nothing is near.
@@ -93,7 +108,8 @@ impl Stage<'_> {
         let mut colour = point.albedo() * sky.radiance(eye, 0.4);
         for (number, map) in self.maps.iter().enumerate() {
             let (towards, irradiance) = arriving(&map.light, p);
-            if self.rays.is_some() {
+            let irradiance = irradiance * map.through_liquid(p);
+            if self.shadow_rays.is_some() {
                 for k in 0..STRAND_RAYS {
                     let (towards, way) = self.shadow_ray(map, p, (i * 8 + number) as u64 * STRAND_RAYS + k, Some(i));
                     if let Way::Strands(count) = way {
@@ -128,11 +144,11 @@ impl Stage<'_> {
             }
         };
         let direction = towards.normalize_or(middle);
-        let Some(rays) = self.rays else { return (direction, Way::Strands(0)) };
+        let Some(rays) = self.shadow_rays else { return (direction, Way::Strands(0)) };
         let own = i.map(|i| self.curves.strand[i]);
         // Roots stand in the skin: start a little way out, or the skin would hide them from every light.
         let start = p + direction * (0.002 * self.radius);
-        (direction, rays.way(self.curves, self.surfaces, (start, direction, distance), own))
+        (direction, rays.way(self.scenery(), (start, direction, distance), own))
     }
 
     /// Radiance of a strand that is wide enough to have a surface, seen at `side` of its width (-1 to 1) and a
@@ -145,62 +161,79 @@ impl Stage<'_> {
         let eye = (self.camera.position - centre).normalize_or_zero();
         let facing = (eye - tangent * eye.dot(tangent)).normalize_or(right);
         let side = side.clamp(-1.0, 1.0);
-        let mut normal = facing * (1.0 - side * side).sqrt() + right * side;
+        let normal = facing * (1.0 - side * side).sqrt() + right * side;
         let strand = &curves.strands[curves.strand[i] as usize];
-        let mut shade = 1.0;
-        if radius > YARN_RADIUS {
-            // Three plies wound around each other: grooves darken, and tilt the surface along the rope.
-            let turns = strand_length(curves, i, t) / (7.0 * radius);
-            let wind = 1.5 * (side.asin() + std::f32::consts::TAU * turns);
-            let ridge = wind.sin().abs();
-            shade = 0.35 + 0.65 * ridge.sqrt();
-            let slope = wind.cos() * wind.sin().signum() * (1.0 - ridge);
-            normal = (normal + 0.55 * slope * (right + 0.8 * tangent)).normalize_or(normal);
-        }
         let p = centre + normal * radius;
-        let colour = self.furs[strand.look as usize].colour(curves.along(i), strand.random) * shade;
+        let colour = self.furs[strand.look as usize].colour(curves.along(i), strand.random);
         let mut out = material::ambient(colour, 0.8, 1.0, self.ambient.at(p).irradiance(normal), Vec3::ZERO);
         for map in self.maps {
             let (towards, irradiance) = arriving(&map.light, p);
             if normal.dot(towards) > 0.0 {
                 let Shade { crossings, passed } = map.at_strand(p + (normal + towards) * radius);
-                let passed = passed * (-crossings * self.absorbed).exp();
+                let passed = passed * (-crossings * self.absorbed).exp() * map.through_liquid(p);
                 out += material::lit(colour, 0.7, normal, eye, towards) * irradiance * passed;
             }
         }
         out
     }
 
-    /// Radiance of a solid's surface.
-    /// `seen` is the share of the pixel that is not hidden by strands: little deserves few taps.
-    pub fn solid(&self, triangle: usize, p: Vec3, normal: Vec3, turn: f32, seen: f32) -> Vec3 {
+    /// Radiance of a solid's surface towards `eye`. `seen` is the share of the pixel that shows it: little deserves few
+    /// taps.
+    pub fn solid(&self, triangle: usize, p: Vec3, normal: Vec3, eye: Vec3, turn: f32, seen: f32) -> Vec3 {
         let taps = if seen < 0.25 { 4 } else { self.taps };
-        let look = &self.surfaces.looks[self.surfaces.look[triangle] as usize];
-        let eye = (self.camera.position - p).normalize_or_zero();
+        let roughness = self.surfaces.looks[self.surfaces.look[triangle] as usize].roughness;
+        let colour = self.surfaces.colour(triangle, p);
         let sky = self.ambient.at(p + normal * self.ambient.cell());
         let mirror = (normal * (2.0 * normal.dot(eye)) - eye).normalize_or_zero();
-        let mut out = material::ambient(
-            look.colour,
-            look.roughness,
-            normal.dot(eye),
-            sky.irradiance(normal),
-            sky.radiance(mirror, 0.9),
-        );
+        let mut out =
+            material::ambient(colour, roughness, normal.dot(eye), sky.irradiance(normal), sky.radiance(mirror, 0.9));
         for map in self.maps {
             let (towards, irradiance) = arriving(&map.light, p);
-            let lit = material::lit(look.colour, look.roughness, normal, eye, towards);
-            if lit != Vec3::ZERO && self.rays.is_some() {
-                let rays = if seen < 0.25 { 1 } else { SOLID_RAYS };
-                let index = mix(p.x.to_bits() as u64 | u64::from(p.z.to_bits()) << 32);
-                let passed = |k: u64| match self.shadow_ray(map, p + normal * (0.002 * self.radius), index + k, None).1
-                {
-                    Way::Blocked => 0.0,
-                    Way::Strands(count) => (1.0 - self.absorbed).powi(count as i32),
-                };
-                out += lit * irradiance * (0..rays).map(passed).sum::<f32>() / rays as f32;
-            } else if lit != Vec3::ZERO {
-                out += lit * irradiance * map.at_solid(p, normal, self.absorbed, taps, turn);
+            let lit = material::lit(colour, roughness, normal, eye, towards);
+            if lit == Vec3::ZERO {
+                continue;
             }
+            let irradiance = irradiance * map.through_liquid(p);
+            out += lit
+                * irradiance
+                * if self.shadow_rays.is_some() {
+                    self.traced(map, p, normal, seen)
+                } else {
+                    map.at_solid(p, normal, self.absorbed, taps, turn)
+                };
+        }
+        out
+    }
+
+    /// Share of a light that arrives at a surface, by rays.
+    fn traced(&self, map: &ShadowMap, p: Vec3, normal: Vec3, seen: f32) -> f32 {
+        let rays = if seen < 0.25 { 1 } else { SOLID_RAYS };
+        let index = mix(p.x.to_bits() as u64 | u64::from(p.z.to_bits()) << 32);
+        let passed = |k: u64| match self.shadow_ray(map, p + normal * (0.002 * self.radius), index + k, None).1 {
+            Way::Blocked => 0.0,
+            Way::Strands(count) => (1.0 - self.absorbed).powi(count as i32),
+        };
+        (0..rays).map(passed).sum::<f32>() / rays as f32
+    }
+
+    /// Radiance of a grain's surface towards `eye`.
+    pub fn grain(&self, grain: usize, p: Vec3, normal: Vec3, eye: Vec3, seen: f32) -> Vec3 {
+        let skin = self.grains.skins[grain];
+        let mirror = (normal * (2.0 * normal.dot(eye)) - eye).normalize_or_zero();
+        let irradiance = self.grains.irradiance(grain, normal);
+        let mirrored = self.grains.mirrored(grain, mirror);
+        let mut out = material::ambient(skin.colour, skin.roughness, normal.dot(eye), irradiance, mirrored);
+        for (map, &arrived) in self.maps.iter().zip(self.grains.lit(grain)) {
+            let (towards, irradiance) = arriving(&map.light, p);
+            let lit = material::lit(skin.colour, skin.roughness, normal, eye, towards);
+            if lit == Vec3::ZERO {
+                continue;
+            }
+            let arrived = match self.shadow_rays {
+                Some(_) => map.through_liquid(p) * self.traced(map, p, normal, seen),
+                None => arrived,
+            };
+            out += lit * irradiance * arrived;
         }
         out
     }
@@ -230,20 +263,11 @@ impl Stage<'_> {
             let (towards, irradiance) = arriving(&map.light, p);
             let lit = material::lit(ground.colour, ground.roughness, normal, eye, towards);
             if lit != Vec3::ZERO {
-                out += lit * irradiance * map.at_ground(p);
+                out += lit * irradiance * map.at_ground(p) * map.through_liquid(p);
             }
         }
         out.extend(1.0).lerp(self.background(direction), fade)
     }
-}
-
-/// Radius from which a strand is drawn as a rope of three plies [m].
-const YARN_RADIUS: f32 = 0.4e-3;
-
-fn strand_length(curves: &Curves, i: usize, t: f32) -> f32 {
-    let strand = &curves.strands[curves.strand[i] as usize];
-    let span = |k: usize| curves.positions[k].distance(curves.positions[k + 1]);
-    (strand.first as usize..i).map(span).sum::<f32>() + span(i) * t
 }
 
 /// Three channels of 20 bits (8 exponent, 12 mantissa) and a mark that something is stored.

@@ -1,4 +1,4 @@
-//! The triangles of a frame's solids.
+//! The triangles of a frame's solids, and of its ropes.
 
 use crate::{RenderError, Settings, SolidLook};
 use drench_io::Frame;
@@ -9,7 +9,13 @@ use glam::Vec3;
 pub(crate) struct Surfaces {
     pub positions: Vec<Vec3>,
     pub normals: Vec<Vec3>,
+    /// Colour at each vertex.
+    pub colours: Vec<Vec3>,
     pub triangles: Vec<[u32; 3]>,
+    /// Triangles that belong to solids; those that follow belong to ropes.
+    pub solid_triangles: usize,
+    /// Middle lines of the ropes: two ends and a radius [m].
+    pub spines: Vec<(Vec3, Vec3, f32)>,
     /// Look of each triangle's solid.
     pub look: Vec<u32>,
     pub looks: Vec<SolidLook>,
@@ -49,9 +55,21 @@ impl Surfaces {
             } else {
                 self.normals.resize(self.positions.len(), Vec3::ZERO);
             }
+            self.colours.resize(self.positions.len(), look.colour);
             self.looks.push(look);
         }
+        self.solid_triangles = self.triangles.len();
         Ok(())
+    }
+
+    /// Gives the vertices from `vertex` on the normals of the triangles from `triangle` on.
+    pub fn smooth(&mut self, vertex: usize, triangle: usize) {
+        self.normals.resize(self.positions.len(), Vec3::ZERO);
+        for t in triangle..self.triangles.len() {
+            let flat = self.area_normal(t);
+            self.triangles[t].iter().for_each(|&v| self.normals[v as usize] += flat);
+        }
+        self.normals[vertex..].iter_mut().for_each(|n| *n = n.normalize_or(Vec3::Y));
     }
 
     pub fn corners(&self, triangle: usize) -> [Vec3; 3] {
@@ -73,13 +91,26 @@ impl Surfaces {
         if !(t.is_finite() && area > 0.0) {
             return None;
         }
-        let p = origin + direction * t;
-        let v = (b - p).cross(c - p).dot(flat) / area;
-        let w = (c - p).cross(a - p).dot(flat) / area;
-        let weights = Vec3::new(v, w, 1.0 - v - w).clamp(Vec3::ZERO, Vec3::ONE);
+        let weights = weights([a, b, c], flat, area, origin + direction * t);
         let [i, j, k] = self.triangles[triangle].map(|v| self.normals[v as usize]);
         let smooth = i * weights.x + j * weights.y + k * weights.z;
         let normal = if smooth.is_finite() && smooth.length_squared() > 1e-6 { smooth } else { flat }.normalize();
         Some((t, if flat.dot(direction) * flat.dot(normal) > 0.0 { -normal } else { normal }))
     }
+
+    /// Colour of a triangle's point.
+    pub fn colour(&self, triangle: usize, p: Vec3) -> Vec3 {
+        let [a, b, c] = self.corners(triangle);
+        let flat = (b - a).cross(c - a);
+        let weights = weights([a, b, c], flat, flat.length_squared().max(f32::MIN_POSITIVE), p);
+        let [i, j, k] = self.triangles[triangle].map(|v| self.colours[v as usize]);
+        i * weights.x + j * weights.y + k * weights.z
+    }
+}
+
+/// Barycentric coordinates of a point of a triangle, whose normal is `flat` long with the square `area`.
+fn weights([a, b, c]: [Vec3; 3], flat: Vec3, area: f32, p: Vec3) -> Vec3 {
+    let v = (b - p).cross(c - p).dot(flat) / area;
+    let w = (c - p).cross(a - p).dot(flat) / area;
+    Vec3::new(v, w, 1.0 - v - w).clamp(Vec3::ZERO, Vec3::ONE)
 }

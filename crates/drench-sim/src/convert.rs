@@ -4,7 +4,7 @@ use crate::SimError;
 use drench_physics::air::{Air, Wind};
 use drench_physics::cords;
 use drench_physics::interaction::{Gradient, Interaction, Storage};
-use drench_physics::strands::{Material, Method, dftl, pbd};
+use drench_physics::strands::{Material, Method, csm, dftl, pbd};
 use drench_scene as scene;
 
 /// The air at rest.
@@ -58,6 +58,7 @@ pub fn material(strand: &scene::Strand) -> Material {
 pub fn method(groom: &scene::Groom) -> Method {
     match groom.strand.model {
         scene::StrandModel::Dftl => Method::Dftl(dftl::Parameters { damping: groom.dftl.damping }),
+        scene::StrandModel::Csm => Method::Csm(chain_shape_matching(&groom.csm)),
         scene::StrandModel::Pbd => Method::Pbd(pbd::Parameters {
             iterations: match groom.pbd.iterations {
                 scene::Iterations::Fixed { count } => pbd::Iterations::Fixed(count),
@@ -109,5 +110,24 @@ fn curve(given: &scene::Curve) -> cords::Curve {
     match given.rupture {
         Some(stress) => curve.tearing_at(stress),
         None => curve,
+    }
+}
+
+fn chain_shape_matching(settings: &scene::Csm) -> csm::Parameters {
+    let stiffness = match (settings.stiffness_index, settings.half_width) {
+        (Some(index), _) => csm::Stiffness::Index(index),
+        (None, Some(root)) => csm::Stiffness::HalfWidths(csm::HalfWidths {
+            root,
+            tip: settings.tip_half_width.unwrap_or(root),
+            from: settings.change_from,
+            to: settings.change_to,
+        }),
+        (None, None) => csm::Stiffness::Fibre,
+    };
+    csm::Parameters {
+        stiffness,
+        clamped: settings.clamped,
+        strain_limit: settings.strain_limit,
+        relaxation: settings.relaxation,
     }
 }

@@ -113,6 +113,57 @@ pub enum SimError {
         /// What is wrong.
         source: GeometryError,
     },
+    /// A body of grains that cannot be made.
+    #[error("grains \"{grains}\": {source}")]
+    Grains {
+        /// Name of the body.
+        grains: String,
+        /// What is wrong.
+        source: PhysicsError,
+    },
+    /// A liquid that cannot be made.
+    #[error("[liquid]: {0}")]
+    Liquid(PhysicsError),
+    /// A fill that holds no liquid.
+    #[error(
+        "[liquid]: a fill holds no particle of {spacing} m, because it is smaller than that or inside a solid; make `spacing` smaller, or move the fill"
+    )]
+    EmptyFill {
+        /// Distance of particles [m].
+        spacing: f64,
+    },
+    /// A tank that is too small for the particles.
+    #[error(
+        "solid \"{solid}\": the tank is {size} m wide, less than 4 particles of the liquid ({spacing} m); make `spacing` of [liquid] smaller"
+    )]
+    SmallTank {
+        /// Name of the tank.
+        solid: String,
+        /// Its smallest size [m].
+        size: f64,
+        /// Distance of particles [m].
+        spacing: f64,
+    },
+    /// An emitter that has no room.
+    #[error("[liquid]: emitter {emitter} is inside {solid}; move it out, or set `collide = false` there")]
+    EmitterInside {
+        /// Its number, from 1.
+        emitter: usize,
+        /// What it is inside of.
+        solid: String,
+    },
+    /// A solid that cannot be sampled for the liquid.
+    #[error(
+        "solid \"{solid}\": liquid of spacing {spacing} m needs samples of its surface: {source}; make `spacing` of [liquid] larger, or the solid not collide"
+    )]
+    Wall {
+        /// Name of the solid.
+        solid: String,
+        /// Distance of particles [m].
+        spacing: f64,
+        /// What is wrong.
+        source: GeometryError,
+    },
     /// A solid that is moved to nowhere.
     #[error(
         "solid \"{solid}\": its motion gives the position ({x}, {y}, {z}) at {time:.6} s; correct its `motion`, or that of its parents, so that it is a number of sensible size at every time"

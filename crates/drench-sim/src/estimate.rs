@@ -2,7 +2,7 @@
 
 use crate::SimError;
 use crate::solids::SolidModel;
-use crate::{cords, grooms};
+use crate::{cords, grains, grooms, liquid};
 use drench_scene::Scene;
 
 /// What will be simulated, about.
@@ -18,6 +18,10 @@ pub struct Estimate {
     pub cord_segments: u64,
     /// Rigid bodies.
     pub rigid_bodies: u64,
+    /// Liquid particles at the beginning and those that come in later.
+    pub liquid_particles: u64,
+    /// Grains at the beginning.
+    pub grains: u64,
     /// Triangles of all solids.
     pub triangles: u64,
     /// Memory that the simulation will hold [bytes].
@@ -28,6 +32,23 @@ pub struct Estimate {
     pub lines: Vec<(String, String)>,
 }
 
+impl Estimate {
+    /// How many there are of everything that the scene has, by the names of the statistics.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = [
+            ("strands", self.strands),
+            ("strand_vertices", self.strand_vertices),
+            ("children", self.children),
+            ("cord_segments", self.cord_segments),
+            ("rigid_bodies", self.rigid_bodies),
+            ("liquid_particles", self.liquid_particles),
+            ("grains", self.grains),
+            ("triangles", self.triangles),
+        ];
+        counts.into_iter().filter(|(_, count)| *count > 0)
+    }
+}
+
 /// Bytes a strand vertex takes in model, state and scratch: rest shape 24 + 12 + 16, state 60, grid and lanes about 24.
 const VERTEX_BYTES: u64 = 136;
 /// Bytes a strand takes: root and frames before and after 100, offsets, partitions.
@@ -36,6 +57,10 @@ const STRAND_BYTES: u64 = 140;
 const CHILD_BYTES: u64 = 56;
 /// Bytes a segment of a cord takes in model, state and scratch, torn everywhere.
 const SEGMENT_BYTES: u64 = 900;
+/// Bytes a liquid particle takes: state 104, fields and two rows of about 35 neighbours.
+const PARTICLE_BYTES: u64 = 800;
+/// Bytes a grain takes: state 152, about eight links and touches, rounded copies.
+const GRAIN_BYTES: u64 = 900;
 /// Bytes a triangle takes: indices, half a vertex with its normal, its share of the tree.
 const TRIANGLE_BYTES: u64 = 120;
 
@@ -76,10 +101,22 @@ pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
         let text = format!("{} segments, {} clamps", cord.segments, cord.clamps.len());
         estimate.lines.push((format!("cord {}", cord.name), text));
     }
+    if scene.liquid.is_some() {
+        let [filled, emitted] = liquid::expected(scene, &solids)?;
+        estimate.liquid_particles = filled + emitted;
+        estimate.lines.push(("liquid".to_owned(), format!("about {filled} particles, {emitted} more come in")));
+    }
+    for body in &scene.grains {
+        let grains = grains::expected(scene, body, &solids)?;
+        estimate.grains += grains;
+        estimate.lines.push((format!("grains {}", body.name), format!("about {grains}")));
+    }
     estimate.memory_bytes = estimate.strand_vertices * VERTEX_BYTES
         + estimate.strands * STRAND_BYTES
         + estimate.children * CHILD_BYTES
         + estimate.cord_segments * SEGMENT_BYTES
+        + estimate.liquid_particles * PARTICLE_BYTES
+        + estimate.grains * GRAIN_BYTES
         + estimate.triangles * TRIANGLE_BYTES;
     Ok(estimate)
 }

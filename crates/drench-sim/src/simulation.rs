@@ -2,21 +2,25 @@
 
 use crate::bodies;
 use crate::bodies::BodyScratch;
+use crate::boundary::{Boundary, BoundaryScratch};
 use crate::capture;
 use crate::checkpoint;
 use crate::cords::{self, CordWorking};
-use crate::grooms;
+use crate::flow::ForeignScratch;
 use crate::report::{Report, peak_memory_mb};
 use crate::solids::{SolidModel, Span};
 use crate::step::{self, substep};
 use crate::world::{Model, Scratch, State, World};
 use crate::{SimError, convert};
+use crate::{grains, grooms, liquid, particles};
 use drench_io::stats::{BodyStats, Energy, Strain};
 use drench_io::{Frame, FrameStats};
 use drench_physics::air::AirFlow;
 use drench_physics::cords::CordScratch;
 use drench_physics::diagnostics;
+use drench_physics::grains::GrainScratch;
 use drench_physics::interaction::{Deposit, Grid};
+use drench_physics::liquid::LiquidScratch;
 use drench_physics::strands::{Roots, StrandScratch, StrandState};
 use drench_scene::Scene;
 use glam::DVec3;
@@ -41,6 +45,21 @@ impl Simulation {
             strands.push(body);
         }
         let (bodies, rigid) = bodies::build(scene, &solids)?;
+        let mut state = State { rigid, ..State::default() };
+        let (liquid, walls) = match liquid::build(scene, &solids)? {
+            Some((body, filled)) => {
+                state.liquid = filled;
+                let walls = Boundary::build(&solids, body.model.spacing, scene.simulation.seed)?;
+                (Some(body), walls)
+            }
+            None => (None, Boundary::default()),
+        };
+        let mut grains = Vec::with_capacity(scene.grains.len());
+        for body in &scene.grains {
+            let (body, filled) = grains::build(scene, body, &solids)?;
+            grains.push(body);
+            state.grains.push(filled);
+        }
         let (mut cords, mut cord_states, mut segments) = (Vec::new(), Vec::new(), 0);
         for cord in &scene.cords {
             let (body, state) = cords::build(scene, cord, &solids, &bodies, segments)?;
@@ -55,6 +74,9 @@ impl Simulation {
             strands,
             cords,
             bodies,
+            liquid,
+            walls,
+            grains,
             air: convert::air(&scene.air),
             flow: AirFlow::new(&winds, scene.simulation.seed),
             interaction,
@@ -67,10 +89,14 @@ impl Simulation {
             bodies: BodyScratch::default(),
             roots: model.strands.iter().map(|body| Roots::at_rest(vec![DVec3::ZERO; body.roots.len()])).collect(),
             strands: model.strands.iter().map(|body| StrandScratch::new(&body.model)).collect(),
+            walls: BoundaryScratch::default(),
+            liquid: LiquidScratch::default(),
+            grains: model.grains.iter().map(|_| GrainScratch::default()).collect(),
+            foreign: ForeignScratch::default(),
             grid: Grid::default(),
             boundary: Deposit::default(),
         };
-        let mut state = State { rigid, cords: cord_states, ..State::default() };
+        state.cords = cord_states;
         step::pose(&model, &state, &mut scratch, Span::at(0.0))?;
         state.strands = model
             .strands
@@ -81,6 +107,7 @@ impl Simulation {
                 StrandState::at_rest(&body.model, world)
             })
             .collect();
+        state.ledger.initial = particles::water(&state).map(|(_, mass)| mass).sum();
         Ok(Self { world: World { model, state, scratch } })
     }
 
@@ -218,29 +245,40 @@ impl Simulation {
             speed_max = speed_max.max(figures.speed_max);
             bodies.insert(name.to_owned(), figures);
         }
-        let [kinetic, gravitational] = state.rigid.energy();
-        energy.kinetic += kinetic;
-        energy.gravitational += gravitational;
+        let flowing = particles::measure(model, state);
+        for (name, figures) in flowing.bodies {
+            speed_max = speed_max.max(figures.speed_max);
+            bodies.insert(name, figures);
+        }
+        for [kinetic, gravitational] in [state.rigid.energy(), flowing.energy] {
+            energy.kinetic += kinetic;
+            energy.gravitational += gravitational;
+        }
+        counts.extend(flowing.counts);
         if !state.rigid.is_empty() {
             counts.insert("rigid_bodies".to_owned(), state.rigid.bodies().len() as u64);
         }
         let has_strands = !model.strands.is_empty();
         let dt = if steps > 0 { self.dt() } else { 0.0 };
+        let [dt_min, dt_max] = report.lengths().unwrap_or([dt, dt]);
+        let has_particles = model.liquid.is_some() || !model.grains.is_empty();
+        let has_water = model.liquid.is_some() || model.grains.iter().any(|body| body.model.wetness().is_some());
         Ok(FrameStats {
             frame: state.frame,
             time: self.time(),
             steps,
-            dt_min: dt,
-            dt_max: dt,
+            dt_min,
+            dt_max,
             wall_ms: start.elapsed().as_secs_f64() * 1e3,
             stages: report.stages().iter().map(|(name, ms)| ((*name).to_owned(), *ms)).collect(),
             counts,
             memory_mb: peak_memory_mb(),
-            water: None,
+            water: has_water.then(|| state.ledger.close(particles::water(state))),
             strain: has_strands.then_some(strain),
             penetration_max: report.penetration_max,
             speed_max,
-            energy: (has_strands || !model.cords.is_empty() || !state.rigid.is_empty()).then_some(energy),
+            energy: (has_strands || !model.cords.is_empty() || has_particles || !state.rigid.is_empty())
+                .then_some(energy),
             warnings: report.warnings(),
             bodies,
         })

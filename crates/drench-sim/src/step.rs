@@ -5,7 +5,7 @@ use crate::cords::CordWorking;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State, World};
-use crate::{bodies, cords};
+use crate::{bodies, cords, flow};
 use drench_physics::cords::Bodies;
 use drench_physics::strands::{self, Environment, Tally};
 use drench_physics::{PhysicsError, diagnostics};
@@ -22,6 +22,7 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
     })?;
 
     solve_cords(model, state, scratch, span, report)?;
+    flow::advance(model, state, scratch, span, report)?;
 
     report.stage("bodies", || bodies::step(model, state, &scratch.bodies, &mut scratch.solids, span))?;
 

@@ -4,14 +4,20 @@
 //! bit, so a checkpoint holds the state alone.
 
 use crate::bodies::{BodyModel, BodyScratch};
+use crate::boundary::{Boundary, BoundaryScratch};
 use crate::cords::{CordBody, CordWorking};
+use crate::flow::ForeignScratch;
+use crate::grains::GrainBody;
 use crate::ledger::Ledger;
+use crate::liquid::LiquidBody;
 use crate::solids::{SolidModel, SolidScratch};
 use drench_geometry::SurfacePoint;
 use drench_geometry::groom::Children;
 use drench_physics::air::{Air, AirFlow};
 use drench_physics::cords::CordState;
+use drench_physics::grains::{GrainScratch, GrainState};
 use drench_physics::interaction::{Deposit, Grid, Interaction};
+use drench_physics::liquid::{LiquidScratch, LiquidState};
 use drench_physics::rigid::RigidWorld;
 use drench_physics::strands::{Roots, StrandModel, StrandScratch, StrandState};
 use drench_scene::Scene;
@@ -41,6 +47,12 @@ pub struct Model {
     pub cords: Vec<CordBody>,
     /// Solids that are rigid bodies.
     pub bodies: BodyModel,
+    /// The liquid, if there is one.
+    pub liquid: Option<LiquidBody>,
+    /// Solids as the liquid feels them.
+    pub walls: Boundary,
+    /// Grains, one entry per body.
+    pub grains: Vec<GrainBody>,
     /// The air at rest.
     pub air: Air,
     /// The winds together.
@@ -81,6 +93,10 @@ pub struct State {
     pub cords: Vec<CordState>,
     /// Rigid bodies and their contacts.
     pub rigid: RigidWorld,
+    /// The liquid; empty if there is none.
+    pub liquid: LiquidState,
+    /// Grains, one entry per body.
+    pub grains: Vec<GrainState>,
     /// The water that came and went.
     pub ledger: Ledger,
 }
@@ -98,6 +114,14 @@ pub struct Scratch {
     pub roots: Vec<Roots>,
     /// Working memory of the strand solvers, one entry per groom.
     pub strands: Vec<StrandScratch>,
+    /// Samples of the solids for the liquid.
+    pub walls: BoundaryScratch,
+    /// Working memory of the liquid.
+    pub liquid: LiquidScratch,
+    /// Working memory of the grains, one entry per body.
+    pub grains: Vec<GrainScratch>,
+    /// The grains as the liquid feels them.
+    pub foreign: ForeignScratch,
     /// The interaction grid.
     pub grid: Grid,
     /// What solids deposit in the grid.

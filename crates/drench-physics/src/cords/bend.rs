@@ -135,7 +135,7 @@ impl Regions {
             }
         }
         let chains = Chains { rest: &self.rest, masses: &self.masses, extents: &self.extents };
-        match_shape(&mut self.work, chains, Turn::new(turns), Lane::ONE, &mut self.positions);
+        match_shape(&mut self.work, chains, &[], Turn::new(turns), Lane::ONE, &mut self.positions);
     }
 }
 

@@ -89,12 +89,7 @@ fn accelerate(model: &CordModel, state: &CordState, scratch: &mut CordScratch, a
 
 /// Force of the tensions on the vertex before segment `after` [N].
 #[inline]
-pub(super) fn net_tension(
-    tensions: &[f64],
-    along: &[DVec3],
-    segments: std::ops::Range<usize>,
-    after: usize,
-) -> DVec3 {
+pub(super) fn net_tension(tensions: &[f64], along: &[DVec3], segments: std::ops::Range<usize>, after: usize) -> DVec3 {
     let mut pull = DVec3::ZERO;
     if after < segments.end {
         pull += along[after] * tensions[after];

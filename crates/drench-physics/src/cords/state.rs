@@ -186,7 +186,11 @@ impl CordState {
                     && model.offsets[cord] as usize - cord <= first.start
                     && first.end < model.offsets[cord + 1] as usize - cord
             });
-        if sound { Ok(()) } else { Err(PhysicsError::Count { what: "cords of the pieces", got: pieces, expected: cords }) }
+        if sound {
+            Ok(())
+        } else {
+            Err(PhysicsError::Count { what: "cords of the pieces", got: pieces, expected: cords })
+        }
     }
 
     /// Bytes the state holds.

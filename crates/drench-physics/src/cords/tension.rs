@@ -14,10 +14,10 @@
 //!
 //! Runs that end at a common body are solved in turn until all agree.
 
+use super::Surroundings;
 use super::clamp::Bodies;
 use super::model::CordModel;
 use super::state::{CordScratch, CordState, Tally};
-use super::Surroundings;
 use glam::DVec3;
 use std::ops::Range;
 
@@ -126,9 +126,7 @@ fn hold_ends(scratch: &mut CordScratch, run: &Run, around: &Surroundings, bodies
 fn pull_ends(scratch: &CordScratch, run: &Run, dt: f64, bodies: &mut Bodies) {
     let [first, last] = run.ends();
     let (s, e) = (run.segments.start, run.segments.end - 1);
-    for (v, pull) in
-        [(first, scratch.along[s] * scratch.steps[s]), (last, scratch.along[e] * -scratch.steps[e])]
-    {
+    for (v, pull) in [(first, scratch.along[s] * scratch.steps[s]), (last, scratch.along[e] * -scratch.steps[e])] {
         if let Some(grip) = scratch.grips.at(v)
             && let Some(index) = grip.body
         {

@@ -92,7 +92,9 @@ pub(super) fn react(state: &CordState, scratch: &CordScratch, around: &Surroundi
     let dt = around.dt;
     for piece in 0..state.piece_count() {
         for v in state.vertices(piece) {
-            let Some(body) = (touched[v] as usize).checked_sub(1).filter(|body| *body < bodies.states.len()) else { continue };
+            let Some(body) = (touched[v] as usize).checked_sub(1).filter(|body| *body < bodies.states.len()) else {
+                continue;
+            };
             let pull = net_tension(&state.tensions, along, state.segments(piece), v - piece);
             let impulse = (next[v] - free[v]) * (mass[v] / dt) - pull * dt;
             bodies.push(body, -impulse, next[v]);

@@ -7,6 +7,7 @@
 
 use crate::curves::Curves;
 use crate::fibre::Fur;
+use crate::grains::Grains;
 use crate::surfaces::Surfaces;
 use crate::{Ground, Sky};
 use glam::{IVec3, Vec3};
@@ -74,6 +75,7 @@ pub(crate) struct Blockers<'a> {
     pub curves: &'a Curves,
     pub furs: &'a [Fur],
     pub surfaces: &'a Surfaces,
+    pub grains: &'a Grains,
     pub sky: Sky,
     pub ground: Option<Ground>,
     /// Irradiance of the ground in the open.
@@ -193,6 +195,20 @@ impl Ambient {
         density.par_iter_mut().enumerate().for_each(|(i, sum)| {
             *sum = parts.iter().map(|part| part[i]).sum::<Vec3>();
         });
+        for &(a, b, radius) in &blockers.surfaces.spines {
+            let shadow = Vec3::splat(a.distance(b) * radius * 0.5 * PI / volume);
+            let steps = (a.distance(b) / (0.7 * self.cell)).ceil().clamp(1.0, 64.0);
+            for k in 0..steps as usize {
+                if let Some(i) = self.cell_of(a.lerp(b, (k as f32 + 0.5) / steps)) {
+                    density[i] += shadow / steps;
+                }
+            }
+        }
+        for (&p, &r) in blockers.grains.centres.iter().zip(&blockers.grains.radii) {
+            if let Some(i) = self.cell_of(p) {
+                density[i] += Vec3::splat(PI * r * r / volume);
+            }
+        }
         self.add_solids(blockers.surfaces, &mut density);
         density
     }
@@ -200,7 +216,7 @@ impl Ambient {
     /// Solids are shells of opaque cells, one cell below the surface so that the surface itself stays in the light.
     fn add_solids(&self, surfaces: &Surfaces, density: &mut [Vec3]) {
         let opaque = Vec3::splat(6.0 / self.cell);
-        for t in 0..surfaces.triangles.len() {
+        for t in 0..surfaces.solid_triangles {
             let normal = surfaces.area_normal(t);
             let Some(inwards) = (-normal).try_normalize() else { continue };
             let [a, b, c] = surfaces.corners(t);
@@ -336,13 +352,14 @@ mod tests {
 
     #[test]
     fn open_sky_has_the_irradiance_of_half_a_sphere() {
-        let (curves, surfaces) = (Curves::default(), Surfaces::default());
+        let (curves, surfaces, grains) = (Curves::default(), Surfaces::default(), Grains::default());
         let furs = [Fur::new(HairLook::default())];
         let ground = Some(Ground { height: 0.0, colour: Vec3::ZERO, roughness: 1.0 });
         let blockers = Blockers {
             curves: &curves,
             furs: &furs,
             surfaces: &surfaces,
+            grains: &grains,
             sky: grey(),
             ground,
             ground_irradiance: Vec3::ZERO,

@@ -3,6 +3,7 @@
 pub(crate) mod ambient;
 pub(crate) mod rays;
 pub(crate) mod shadow;
+pub(crate) mod veil;
 
 use crate::Light;
 use glam::Vec3;

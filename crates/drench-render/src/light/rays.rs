@@ -1,10 +1,12 @@
-//! Shadow rays through strands and solids, for pictures that may take their time.
+//! Rays through strands, solids and grains: to lights, for pictures that may take their time, and behind the surfaces of
+//! liquids.
 //!
 //! A binary tree of boxes, split by the surface area heuristic over bins [Wald2007]. Strands are cut into short
-//! segments already, so axis-aligned boxes stay narrow. A ray does not stop at the first strand: it counts them, since
-//! each only weakens the light.
+//! segments already, so axis-aligned boxes stay narrow. A ray to a light does not stop at the first strand: it counts
+//! them, since each only weakens the light.
 
 use crate::curves::Curves;
+use crate::grains::Grains;
 use crate::surfaces::Surfaces;
 use glam::Vec3;
 use rayon::prelude::*;
@@ -22,11 +24,13 @@ const SERIAL: usize = 1 << 14;
 #[derive(Default)]
 pub(crate) struct Rays {
     nodes: Vec<Node>,
-    /// First point of a segment, or triangle number with the top bit set.
+    /// First point of a segment, or number of a triangle or grain with its mark.
     items: Vec<u32>,
 }
 
 const TRIANGLE: u32 = 1 << 31;
+const GRAIN: u32 = 1 << 30;
+const NUMBER: u32 = GRAIN - 1;
 const LEAF_MARK: u32 = 1 << 31;
 
 /// Two children: their boxes, and where they are. A leaf has the mark, its length in the next three bits, its start in
@@ -46,6 +50,25 @@ struct Boxed {
     item: u32,
 }
 
+/// What rays may meet.
+#[derive(Clone, Copy)]
+pub(crate) struct Scenery<'a> {
+    pub curves: &'a Curves,
+    pub surfaces: &'a Surfaces,
+    pub grains: &'a Grains,
+}
+
+/// What a ray meets first.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Met {
+    /// A triangle.
+    Triangle(usize),
+    /// A place between a point of a strand and the next.
+    Strand(usize, f32),
+    /// A grain.
+    Grain(usize),
+}
+
 /// What lies on a ray's way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -56,7 +79,7 @@ pub(crate) enum Way {
 }
 
 impl Rays {
-    pub fn build(curves: &Curves, surfaces: &Surfaces) -> Self {
+    pub fn build(Scenery { curves, surfaces, grains }: Scenery) -> Self {
         let segments = (0..curves.positions.len()).into_par_iter().filter(|&i| curves.begins_segment(i)).map(|i| {
             let (a, b) = (curves.positions[i], curves.positions[i + 1]);
             let r = Vec3::splat(curves.radii[i].max(curves.radii[i + 1]));
@@ -66,6 +89,10 @@ impl Rays {
         boxes.extend((0..surfaces.triangles.len()).map(|t| {
             let [a, b, c] = surfaces.corners(t);
             Boxed { low: a.min(b).min(c), high: a.max(b).max(c), item: t as u32 | TRIANGLE }
+        }));
+        boxes.extend((0..grains.centres.len()).map(|i| {
+            let (p, r) = (grains.centres[i], Vec3::splat(grains.radii[i]));
+            Boxed { low: p - r, high: p + r, item: i as u32 | GRAIN }
         }));
         // Leaf places have 28 bits.
         boxes.truncate(1 << 28);
@@ -81,8 +108,7 @@ impl Rays {
     /// What lies between `origin` and the point `distance` along `direction`, other than the strand `own`.
     pub fn way(
         &self,
-        curves: &Curves,
-        surfaces: &Surfaces,
+        Scenery { curves, surfaces, grains }: Scenery,
         (origin, direction, distance): (Vec3, Vec3, f32),
         own: Option<u32>,
     ) -> Way {
@@ -109,8 +135,14 @@ impl Rays {
                 let start = (child & 0x0fff_ffff) as usize;
                 for &item in &self.items[start..start + (child >> 28 & 7) as usize] {
                     if item & TRIANGLE != 0 {
-                        let corners = surfaces.corners((item & !TRIANGLE) as usize);
+                        let corners = surfaces.corners((item & NUMBER) as usize);
                         if meets_triangle(corners, origin, direction).is_some_and(|t| t > 1e-5 && t < distance) {
+                            return Way::Blocked;
+                        }
+                    } else if item & GRAIN != 0 {
+                        let i = (item & NUMBER) as usize;
+                        let met = meets_ball(grains.centres[i], grains.radii[i], origin, direction);
+                        if met.is_some_and(|t| t > 1e-5 && t < distance) {
                             return Way::Blocked;
                         }
                     } else if Some(curves.strand[item as usize]) != own {
@@ -128,6 +160,62 @@ impl Rays {
             }
         }
         Way::Strands(strands)
+    }
+
+    /// What a ray meets first beyond `near` [m], and how far away.
+    pub fn first(&self, scenery: Scenery, origin: Vec3, direction: Vec3, near: f32) -> Option<(f32, Met)> {
+        let Scenery { curves, surfaces, grains } = scenery;
+        let (mut nearest, mut met) = (f32::INFINITY, None);
+        if self.nodes.is_empty() {
+            return None;
+        }
+        let inverse = direction.recip();
+        let mut stack = [(0_u32, 0.0_f32); 96];
+        let mut depth = 1;
+        while depth > 0 {
+            depth -= 1;
+            let (at, enter) = stack[depth];
+            if enter > nearest {
+                continue;
+            }
+            let node = &self.nodes[at as usize];
+            let entries = [0, 1].map(|side| entry(node.low[side], node.high[side], origin, inverse, nearest));
+            // The farther side first, so that the nearer is on top of the stack.
+            let order = if entries[0].unwrap_or(f32::INFINITY) <= entries[1].unwrap_or(f32::INFINITY) {
+                [1, 0]
+            } else {
+                [0, 1]
+            };
+            for side in order {
+                let Some(enter) = entries[side] else { continue };
+                let child = node.child[side];
+                if child & LEAF_MARK == 0 {
+                    stack[depth] = (child, enter);
+                    depth += 1;
+                    continue;
+                }
+                let start = (child & 0x0fff_ffff) as usize;
+                for &item in &self.items[start..start + (child >> 28 & 7) as usize] {
+                    let i = (item & NUMBER) as usize;
+                    let found = if item & TRIANGLE != 0 {
+                        meets_triangle(surfaces.corners(i), origin, direction).map(|t| (t, Met::Triangle(i)))
+                    } else if item & GRAIN != 0 {
+                        meets_ball(grains.centres[i], grains.radii[i], origin, direction).map(|t| (t, Met::Grain(i)))
+                    } else {
+                        let (a, b) = (curves.positions[i], curves.positions[i + 1]);
+                        let radii = (curves.radii[i], curves.radii[i + 1]);
+                        approach(a, b, radii, origin, direction).map(|(s, t)| (s, Met::Strand(i, t)))
+                    };
+                    if let Some((t, what)) = found
+                        && t > near
+                        && t < nearest
+                    {
+                        (nearest, met) = (t, Some(what));
+                    }
+                }
+            }
+        }
+        met.map(|met| (nearest, met))
     }
 }
 
@@ -244,15 +332,38 @@ fn flatten(tree: Tree, nodes: &mut Vec<Node>) -> u32 {
 /// Whether a ray meets a box before `distance`.
 #[inline]
 fn meets(low: Vec3, high: Vec3, origin: Vec3, inverse: Vec3, distance: f32) -> bool {
+    entry(low, high, origin, inverse, distance).is_some()
+}
+
+/// Where a ray enters a box before `distance`.
+#[inline]
+fn entry(low: Vec3, high: Vec3, origin: Vec3, inverse: Vec3, distance: f32) -> Option<f32> {
     let (a, b) = ((low - origin) * inverse, (high - origin) * inverse);
     let enter = a.min(b).max_element().max(0.0);
     let leave = a.max(b).min_element().min(distance);
-    enter <= leave * 1.000_001
+    (enter <= leave * 1.000_001).then_some(enter)
+}
+
+/// Distance to a ball along a ray of unit direction; from inside none.
+#[inline]
+pub(crate) fn meets_ball(centre: Vec3, radius: f32, origin: Vec3, direction: Vec3) -> Option<f32> {
+    let to = centre - origin;
+    let along = to.dot(direction);
+    // The part across, not a difference of large squares: exact for small balls far away.
+    let across = to - direction * along;
+    let half = radius * radius - across.length_squared();
+    (half >= 0.0).then(|| along - half.sqrt())
 }
 
 /// Whether a ray passes a tapered segment within its radius.
 #[inline]
 pub(crate) fn meets_segment(a: Vec3, b: Vec3, radii: (f32, f32), origin: Vec3, direction: Vec3, distance: f32) -> bool {
+    approach(a, b, radii, origin, direction).is_some_and(|(s, t)| s > radii.0 + (radii.1 - radii.0) * t && s < distance)
+}
+
+/// Where a ray passes a tapered segment within its radius: distance along the ray and place along the segment.
+#[inline]
+fn approach(a: Vec3, b: Vec3, radii: (f32, f32), origin: Vec3, direction: Vec3) -> Option<(f32, f32)> {
     // Closest approach of two lines: minimise |origin + s direction - a - t (b - a)|.
     let ab = b - a;
     let w = origin - a;
@@ -260,16 +371,16 @@ pub(crate) fn meets_segment(a: Vec3, b: Vec3, radii: (f32, f32), origin: Vec3, d
     let length = ab.length_squared();
     let determinant = length - along * along;
     if determinant <= 1e-7 * length {
-        return false;
+        return None;
     }
     let t = (w.dot(ab) - along * w.dot(direction)) / determinant;
     // The end belongs to the next segment, so that a ray counts a strand once.
     if !(0.0..1.0).contains(&t) {
-        return false;
+        return None;
     }
     let s = t * along - w.dot(direction);
     let r = radii.0 + (radii.1 - radii.0) * t;
-    s > r && s < distance && (w + direction * s - ab * t).length_squared() < r * r
+    ((w + direction * s - ab * t).length_squared() < r * r).then_some((s, t))
 }
 
 /// Distance to a triangle along a ray [Moller1997].
@@ -293,7 +404,7 @@ mod tests {
     use crate::curves::Strand;
     use drench_math::random::Stream;
 
-    fn scene(strands: u64) -> (Curves, Surfaces) {
+    fn scene(strands: u64) -> (Curves, Surfaces, Grains) {
         let stream = Stream::new(3, "rays");
         let mut curves = Curves::default();
         for k in 0..strands {
@@ -314,14 +425,20 @@ mod tests {
             surfaces.positions.extend([p, p + Vec3::new(0.1, 0.02, 0.0), p + Vec3::new(0.0, 0.1, 0.05)]);
             surfaces.triangles.push([first, first + 1, first + 2]);
         }
-        (curves, surfaces)
+        let mut grains = Grains::default();
+        for k in 0..strands / 10 {
+            grains.centres.push(stream.child(4).direction(k).as_vec3() * stream.child(5).uniform(k) as f32);
+            grains.radii.push(0.01 + 0.03 * stream.child(6).uniform(k) as f32);
+        }
+        (curves, surfaces, grains)
     }
 
     #[test]
     fn the_tree_finds_what_brute_force_finds() {
         for strands in [0, 1, 300] {
-            let (curves, surfaces) = scene(strands);
-            let rays = Rays::build(&curves, &surfaces);
+            let (curves, surfaces, grains) = scene(strands);
+            let scenery = Scenery { curves: &curves, surfaces: &surfaces, grains: &grains };
+            let rays = Rays::build(scenery);
             let stream = Stream::new(8, "directions");
             let mut busy = 0;
             for k in 0..400 {
@@ -329,9 +446,20 @@ mod tests {
                 let direction = (stream.child(1).direction(k).as_vec3() * 0.7 - origin).normalize();
                 let distance = 0.5 + 2.0 * stream.child(2).uniform(k) as f32;
                 let own = (strands > 0).then_some(k as u32 % 300);
-                let blocked = (0..surfaces.triangles.len()).any(|t| {
-                    meets_triangle(surfaces.corners(t), origin, direction).is_some_and(|t| t > 1e-5 && t < distance)
+                let triangles = (0..surfaces.triangles.len())
+                    .filter_map(|t| Some((meets_triangle(surfaces.corners(t), origin, direction)?, Met::Triangle(t))));
+                let balls = (0..grains.centres.len()).filter_map(|i| {
+                    Some((meets_ball(grains.centres[i], grains.radii[i], origin, direction)?, Met::Grain(i)))
                 });
+                let solid: Vec<(f32, Met)> = triangles.chain(balls).filter(|&(t, _)| t > 1e-5).collect();
+                let blocked = solid.iter().any(|&(t, _)| t < distance);
+                let segments = (0..curves.positions.len()).filter(|&i| curves.begins_segment(i)).filter_map(|i| {
+                    let (a, b) = (curves.positions[i], curves.positions[i + 1]);
+                    let (s, t) = approach(a, b, (curves.radii[i], curves.radii[i + 1]), origin, direction)?;
+                    (s > 1e-5).then_some((s, Met::Strand(i, t)))
+                });
+                let nearest = solid.iter().copied().chain(segments).min_by(|a, b| a.0.total_cmp(&b.0));
+                assert_eq!(rays.first(scenery, origin, direction, 1e-5), nearest);
                 let hits = (0..curves.positions.len())
                     .filter(|&i| curves.begins_segment(i) && Some(curves.strand[i]) != own)
                     .filter(|&i| {
@@ -339,7 +467,7 @@ mod tests {
                         meets_segment(a, b, (curves.radii[i], curves.radii[i + 1]), origin, direction, distance)
                     })
                     .count() as u32;
-                let got = rays.way(&curves, &surfaces, (origin, direction, distance), own);
+                let got = rays.way(scenery, (origin, direction, distance), own);
                 if blocked && hits < DARK {
                     assert_eq!(got, Way::Blocked);
                 } else if !blocked {
@@ -348,6 +476,16 @@ mod tests {
                 }
             }
             assert!(strands < 300 || busy > 100);
+        }
+    }
+
+    #[test]
+    fn a_small_ball_far_away_keeps_its_shape() {
+        let (centre, radius) = (Vec3::new(3.0, 40.0, -7.0), 1e-3);
+        let side = centre.normalize().any_orthonormal_vector();
+        for (offset, hit) in [(0.0, true), (0.95, true), (1.05, false)] {
+            let direction = (centre + side * (radius * offset)).normalize();
+            assert_eq!(meets_ball(centre, radius, Vec3::ZERO, direction).is_some(), hit, "{offset}");
         }
     }
 

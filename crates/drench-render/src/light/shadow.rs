@@ -4,19 +4,22 @@
 //! whose thickness grows, how many strands a ray has crossed on average; and the depth of the first solid. Lookups
 //! cost the same however many strands there are and have no noise.
 
+use super::rays::Scenery;
+use super::veil::{self, Veil};
 use crate::Light;
 use crate::curves::Curves;
+use crate::grains::Grains;
+use crate::liquid::Liquids;
 use crate::raster::bins::{Bins, TileRange};
 use crate::raster::strip::{self, Clip};
 use crate::raster::triangle::Projected;
-use crate::surfaces::Surfaces;
 use glam::{Vec2, Vec3};
 use rayon::prelude::*;
 
 /// Layers behind the first strand; layer k ends at depth extent * ((k + 1) / LAYERS)^4.
 const LAYERS: usize = 8;
 /// Texels of a tile's side.
-const TILE: usize = 64;
+pub(super) const TILE: usize = 64;
 /// Half width of a strand that is solid rather than one of many [texels].
 const SOLID_WIDTH: f32 = 3.0;
 
@@ -43,13 +46,17 @@ pub(crate) struct ShadowMap {
     /// Texels per metre (sun) or per unit slope (lamp).
     scale: f32,
     /// Tiles of a side.
-    tiles: usize,
+    pub(super) tiles: usize,
     /// Depth over which layers are spread [m].
     extent: f32,
     /// Texels tile by tile.
     texels: Vec<Texel>,
     /// Averages over 1, 2, 4, ... texels: (share that is blocked, that share times the blocker's depth).
     blocked: Vec<Vec<Vec2>>,
+    /// Liquid before each texel; empty if there is none.
+    pub(super) veils: Vec<Veil>,
+    /// Share of light that an average strand does not let on.
+    absorbed: f32,
 }
 
 #[derive(Clone, Copy)]
@@ -71,6 +78,8 @@ pub(crate) struct Scratch {
     strands: Bins,
     triangles: Bins,
     projected: Vec<Projected>,
+    balls: Bins,
+    centres: Vec<(Vec2, f32)>,
 }
 
 /// What a map is drawn from, seen by its light and sorted into tiles.
@@ -80,6 +89,9 @@ struct Drawn<'a> {
     strands: &'a Bins,
     projected: &'a [Projected],
     triangles: &'a Bins,
+    grains: &'a Grains,
+    centres: &'a [(Vec2, f32)],
+    balls: &'a Bins,
 }
 
 /// What lies between a point and a light.
@@ -111,6 +123,7 @@ impl ShadowMap {
             }
         };
         let right = forward.any_orthonormal_vector();
+        let (texels, veils) = old.map(|old| (old.texels, old.veils)).unwrap_or_default();
         Self {
             light,
             right,
@@ -121,17 +134,19 @@ impl ShadowMap {
             tiles,
             extent: 2.0 * radius,
             blocked: Vec::new(),
-            texels: old.map(|old| old.texels).unwrap_or_default(),
+            texels,
+            veils,
+            absorbed: 1.0,
         }
     }
 
-    fn perspective(&self) -> bool {
+    pub(super) fn perspective(&self) -> bool {
         matches!(self.light, Light::Lamp { .. })
     }
 
     /// Texel coordinates and depth [m].
     #[inline]
-    fn project(&self, p: Vec3) -> (Vec2, f32) {
+    pub(super) fn project(&self, p: Vec3) -> (Vec2, f32) {
         let d = p - self.origin;
         let depth = d.dot(self.forward);
         let scale = if self.perspective() { self.scale / depth.max(1e-4) } else { self.scale };
@@ -145,10 +160,12 @@ impl ShadowMap {
         if self.perspective() { depth.max(1e-4) / self.scale } else { 1.0 / self.scale }
     }
 
-    /// Draws strands and solids; `transparency` is the share of light that goes on behind an average strand.
-    pub fn draw(&mut self, curves: &Curves, surfaces: &Surfaces, transparency: f32, scratch: &mut Scratch) {
+    /// Draws strands, solids, grains and liquids; `transparency` is the share of light that goes on behind an average
+    /// strand.
+    pub fn draw(&mut self, scenery: Scenery, liquids: &Liquids, transparency: f32, scratch: &mut Scratch) {
+        let Scenery { curves, surfaces, grains } = scenery;
         let mut texels = std::mem::take(&mut self.texels);
-        let Scratch { points, strands, triangles, projected } = scratch;
+        let Scratch { points, strands, triangles, projected, balls, centres } = scratch;
         curves.positions.par_iter().map(|&p| self.project(p)).collect_into_vec(points);
         let (tiles, perspective) = (self.tiles as u16, self.perspective());
         let near = if perspective { 1e-4 } else { f32::NEG_INFINITY };
@@ -173,16 +190,27 @@ impl ShadowMap {
             TileRange::around(low, high, TILE as f32, tiles, tiles)
         });
 
+        grains.centres.par_iter().map(|&p| self.project(p)).collect_into_vec(centres);
+        balls.fill(centres.len(), tiles, tiles, |i| {
+            let (at, depth) = centres[i];
+            let reach = grains.radii[i] / self.texel(depth) + 1.0;
+            let seen = depth - grains.radii[i] > near;
+            seen.then(|| TileRange::around(at - reach, at + reach, TILE as f32, tiles, tiles)).flatten()
+        });
+
         texels.clear();
         texels.resize(self.tiles * self.tiles * TILE * TILE, EMPTY);
-        let scene = Drawn { curves, points, strands, projected, triangles };
+        let scene = Drawn { curves, points, strands, projected, triangles, grains, centres, balls };
         texels.par_chunks_mut(TILE * TILE).enumerate().for_each(|(tile, texels)| self.draw_tile(&scene, tile, texels));
         self.texels = texels;
+        self.absorbed = 1.0 - transparency;
         self.average(1.0 - transparency);
+        let veils = std::mem::take(&mut self.veils);
+        self.veils = veil::draw(self, liquids, veils);
     }
 
     fn draw_tile(&self, scene: &Drawn, tile: usize, texels: &mut [Texel]) {
-        let Drawn { curves, points, strands, projected, triangles } = scene;
+        let Drawn { curves, points, strands, projected, triangles, grains, centres, balls } = scene;
         let perspective = self.perspective();
         let half_width = |i: usize| curves.radii[i] / self.texel(points[i].1);
         let (x0, y0) = ((tile % self.tiles * TILE) as i32, (tile / self.tiles * TILE) as i32);
@@ -193,6 +221,24 @@ impl ShadowMap {
                 let texel = &mut texels[place(x, y)];
                 texel.solid = texel.solid.min(if perspective { 1.0 / depth } else { depth });
             });
+        }
+        for i in balls.of(tile).map(|i| i as usize) {
+            let ((at, depth), radius) = (centres[i], grains.radii[i]);
+            let texel = self.texel(depth);
+            // A grain smaller than a texel still fills the one that it is in.
+            let reach = radius / texel;
+            let low = (at - reach.max(0.5)).floor().max(Vec2::new(x0 as f32, y0 as f32));
+            let high = (at + reach.max(0.5)).min(Vec2::new((clip.x1 - 1) as f32, (clip.y1 - 1) as f32));
+            for y in low.y as i32..=high.y as i32 {
+                for x in low.x as i32..=high.x as i32 {
+                    let off = Vec2::new(x as f32 + 0.5, y as f32 + 0.5).distance_squared(at) * texel * texel;
+                    let inside = at.floor() == Vec2::new(x as f32, y as f32);
+                    if off <= radius * radius || inside {
+                        let solid = &mut texels[place(x, y)].solid;
+                        *solid = solid.min(depth - (radius * radius - off).max(0.0).sqrt());
+                    }
+                }
+            }
         }
         for i in strands.of(tile).map(|i| i as usize) {
             let ((a, za), (b, zb)) = (points[i], points[i + 1]);
@@ -245,6 +291,31 @@ impl ShadowMap {
         sum
     }
 
+    /// Share of the light that reaches a grain, on average over the side that it turns to the light.
+    pub fn at_ball(&self, centre: Vec3, radius: f32) -> Vec3 {
+        let (at, depth) = self.project(centre);
+        let texel = self.texel(depth);
+        let own = radius.max(1.5 * texel);
+        let before = self.solid(at).min(self.first(at));
+        let gap = (depth - own - before).clamp(0.0, self.extent);
+        let reach = ((0.8 * radius + self.spread(depth) * gap) / texel).clamp(0.5, 64.0);
+        const TAPS: usize = 7;
+        let mut sum = 0.0;
+        for k in 0..TAPS {
+            let place = at + disc(k, TAPS) * reach;
+            sum += match self.index(place.x.floor() as i32, place.y.floor() as i32) {
+                Some(i) => {
+                    // What lies a whole radius before the grain's front hides it.
+                    let texel = &self.texels[i];
+                    let hair = (-texel.crossed_at(depth - own, self.extent) * self.absorbed).exp();
+                    ((texel.solid - depth + 2.0 * own) / own).clamp(0.0, 1.0) * hair
+                }
+                None => 1.0,
+            };
+        }
+        self.through_liquid(centre) * (sum / TAPS as f32)
+    }
+
     /// Share of the light that reaches a point of a solid with this normal; `turn` rotates the taps [rad].
     pub fn at_solid(&self, p: Vec3, normal: Vec3, absorbed: f32, taps: usize, turn: f32) -> f32 {
         let (_, depth) = self.project(p);
@@ -286,7 +357,7 @@ impl ShadowMap {
         }
     }
 
-    fn index(&self, x: i32, y: i32) -> Option<usize> {
+    pub(super) fn index(&self, x: i32, y: i32) -> Option<usize> {
         let size = (self.tiles * TILE) as i32;
         if x < 0 || y < 0 || x >= size || y >= size {
             return None;
@@ -413,6 +484,7 @@ mod tests {
     use super::*;
     use crate::curves::Strand;
     use crate::light::rays::{Rays, Way};
+    use crate::surfaces::Surfaces;
     use drench_math::random::Stream;
 
     /// Level strands at random places of a layer half a metre thick.
@@ -442,11 +514,12 @@ mod tests {
 
     #[test]
     fn crossings_grow_with_depth_as_in_a_slab_and_as_rays_count() {
-        let (curves, surfaces) = (slab(20_000), Surfaces::default());
-        let rays = Rays::build(&curves, &surfaces);
+        let (curves, surfaces, grains) = (slab(20_000), Surfaces::default(), Grains::default());
+        let scenery = Scenery { curves: &curves, surfaces: &surfaces, grains: &grains };
+        let rays = Rays::build(scenery);
         for light in lights() {
             let mut map = ShadowMap::new(light, Vec3::ZERO, 0.8, 512, None);
-            map.draw(&curves, &surfaces, 0.0, &mut Scratch::default());
+            map.draw(scenery, &Liquids::default(), 0.0, &mut Scratch::default());
             for y in [0.2_f32, 0.0, -0.24] {
                 let (mut mean, mut traced) = (0.0, 0.0);
                 let n = 400;
@@ -454,7 +527,7 @@ mod tests {
                     let p = Vec3::new((k % 20) as f32 * 0.02 - 0.2, y, (k / 20) as f32 * 0.02 - 0.2);
                     let (towards, _) = crate::light::arriving(&light, p);
                     mean += map.at_strand(p).crossings / n as f32;
-                    if let Way::Strands(count) = rays.way(&curves, &surfaces, (p, towards, 9.0), None) {
+                    if let Way::Strands(count) = rays.way(scenery, (p, towards, 9.0), None) {
                         traced += count as f32 / n as f32;
                     }
                 }
@@ -477,7 +550,9 @@ mod tests {
         };
         let light = Light::Sun { direction: Vec3::NEG_Y, colour: Vec3::ONE, strength: 1.0, angle: 0.2 };
         let mut map = ShadowMap::new(light, Vec3::ZERO, 0.5, 512, None);
-        map.draw(&Curves::default(), &surfaces, 0.0, &mut Scratch::default());
+        let (curves, grains) = (Curves::default(), Grains::default());
+        let scenery = Scenery { curves: &curves, surfaces: &surfaces, grains: &grains };
+        map.draw(scenery, &Liquids::default(), 0.0, &mut Scratch::default());
         assert!(map.at_strand(Vec3::new(0.0, -0.1, 0.0)).passed < 0.01);
         assert!(map.at_strand(Vec3::new(0.0, 0.1, 0.0)).passed > 0.99);
         assert!(map.at_strand(Vec3::new(5.0, -0.1, 0.0)).passed > 0.99);
@@ -486,5 +561,19 @@ mod tests {
         // The edge is half lit, the penumbra about 0.4 m * 0.2 wide.
         assert!((at(0.2) - 0.5).abs() < 0.1, "{}", at(0.2));
         assert!(at(0.175) > 0.1 && at(0.225) < 0.9);
+    }
+
+    #[test]
+    fn grains_hide_those_behind_them_and_not_themselves() {
+        let (curves, surfaces) = (Curves::default(), Surfaces::default());
+        let mut grains = Grains::default();
+        grains.centres.extend([Vec3::ZERO, Vec3::new(0.0, -0.1, 0.0), Vec3::new(0.2, -0.1, 0.0)]);
+        grains.radii.extend([0.02; 3]);
+        let light = Light::Sun { direction: Vec3::NEG_Y, colour: Vec3::ONE, strength: 1.0, angle: 0.01 };
+        let mut map = ShadowMap::new(light, Vec3::ZERO, 0.5, 512, None);
+        let scenery = Scenery { curves: &curves, surfaces: &surfaces, grains: &grains };
+        map.draw(scenery, &Liquids::default(), 0.0, &mut Scratch::default());
+        let lit = [0, 1, 2].map(|i| map.at_ball(grains.centres[i], grains.radii[i]).x);
+        assert!(lit[0] > 0.99 && lit[1] < 0.01 && lit[2] > 0.99, "{lit:?}");
     }
 }

@@ -1,5 +1,6 @@
 //! What covers which pixel.
 
+pub(crate) mod ball;
 pub(crate) mod bins;
 pub(crate) mod strip;
 pub(crate) mod tile;

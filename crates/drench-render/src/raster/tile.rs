@@ -1,6 +1,7 @@
-//! One tile of the picture: solids into a depth buffer, strands over it from front to back, then the colours of
-//! whatever the strands left visible.
+//! One tile of the picture: solids, grains and surfaces of liquids into a depth buffer, strands over it from front to
+//! back, then the colours of whatever the strands left visible.
 
+use super::ball;
 use super::bins::{Bins, TileRange};
 use super::strip::{self, Clip};
 use super::triangle::{Projected, cut_near};
@@ -23,6 +24,41 @@ const ROPE: f32 = 1.5;
 
 const NOTHING: u32 = u32::MAX;
 const GROUND: u32 = u32::MAX - 1;
+/// Steps in depth between the samples of a pixel, in pixels, from which it shows an edge.
+const EDGE: f32 = 12.0;
+
+/// What a sample shows. Its number: triangles of solids first, then grains, then triangles of liquids.
+enum Owner {
+    Nothing,
+    Ground,
+    Solid(usize),
+    Grain(usize),
+    Liquid(usize),
+}
+
+impl Owner {
+    fn of(number: u32, stage: &Stage) -> Self {
+        let (solids, grains) = (stage.surfaces.triangles.len(), stage.grains.centres.len());
+        match number as usize {
+            _ if number == NOTHING => Self::Nothing,
+            _ if number == GROUND => Self::Ground,
+            i if i < solids => Self::Solid(i),
+            i if i < solids + grains => Self::Grain(i - solids),
+            i => Self::Liquid(i - solids - grains),
+        }
+    }
+
+    /// The same for samples that one colour does for.
+    fn thing(&self, stage: &Stage) -> (u32, u32) {
+        match *self {
+            Self::Nothing => (0, 0),
+            Self::Ground => (1, 0),
+            Self::Solid(t) => (2, stage.surfaces.look[t]),
+            Self::Grain(i) => (3, i as u32),
+            Self::Liquid(t) => (4, stage.liquids.mesh.look[t]),
+        }
+    }
+}
 
 /// Everything in front of the camera, projected and sorted into tiles.
 #[derive(Default)]
@@ -31,6 +67,7 @@ pub(crate) struct Projection {
     strands: Bins,
     triangles: Vec<Projected>,
     solids: Bins,
+    grains: Bins,
     columns: usize,
     rows: usize,
 }
@@ -51,8 +88,11 @@ impl Projection {
             TileRange::around(a.min(b) - reach, a.max(b) + reach, TILE as f32, columns, rows)
         });
         self.triangles.clear();
-        for t in 0..stage.surfaces.triangles.len() {
-            let corners = stage.surfaces.corners(t);
+        let liquids = &stage.liquids.mesh;
+        let first = stage.surfaces.triangles.len() + stage.grains.centres.len();
+        let solids = (0..stage.surfaces.triangles.len()).map(|t| (t, stage.surfaces.corners(t)));
+        let all = solids.chain((0..liquids.triangles.len()).map(|t| (first + t, liquids.corners(t))));
+        for (number, corners) in all {
             let depth = corners.map(|p| camera.project(p).1);
             cut_near(corners, depth, 2.0 * NEAR, |piece| {
                 let projected = piece.map(|p| camera.project(p));
@@ -60,7 +100,7 @@ impl Projection {
                     // Coordinates count samples, not pixels.
                     corners: projected.map(|(p, _)| p * SIDE as f32),
                     depth: projected.map(|(_, z)| 1.0 / z),
-                    id: t as u32,
+                    id: number as u32,
                 });
             });
         }
@@ -68,6 +108,11 @@ impl Projection {
         self.solids.fill(triangles.len(), columns, rows, |t| {
             let (low, high) = triangles[t].bounds();
             TileRange::around(low, high, SAMPLES as f32, columns, rows)
+        });
+        let grains = stage.grains;
+        self.grains.fill(grains.centres.len(), columns, rows, |i| {
+            let (low, high) = ball::bounds(camera, grains.centres[i], grains.radii[i])?;
+            TileRange::around(low, high, TILE as f32, columns, rows)
         });
     }
 
@@ -104,6 +149,8 @@ struct Canvas {
     /// Colour of the strands so far and what still shines through, for each pixel.
     strands: Vec<(Vec3, f32)>,
     order: Vec<(u32, u32)>,
+    /// 1 / depth of the farthest sample of each pixel, while grains are drawn.
+    farthest: Vec<f32>,
 }
 
 impl Canvas {
@@ -148,12 +195,66 @@ impl Canvas {
                 }
             });
         }
+        self.draw_grains(projection, stage, tile, x0, y0);
         self.depth.clear();
         self.depth.extend((0..TILE * TILE).map(|pixel| {
             let nearness = samples_of(pixel).map(|i| self.nearness[i]);
             let (low, high) = nearness.iter().fold((f32::INFINITY, 0.0_f32), |(l, h), &n| (l.min(n), h.max(n)));
             (1.0 / high.max(1e-9), 1.0 / low.max(1e-9))
         }));
+    }
+
+    /// Balls from front to back: a pixel that is nearer already costs one comparison.
+    fn draw_grains(&mut self, projection: &Projection, stage: &Stage, tile: usize, x0: i32, y0: i32) {
+        let (camera, grains) = (&stage.camera, stage.grains);
+        let first = stage.surfaces.triangles.len() as u32;
+        self.order.clear();
+        self.order.extend(projection.grains.of(tile).map(|i| {
+            let depth = camera.project(grains.centres[i as usize]).1 - grains.radii[i as usize];
+            (depth.max(NEAR).to_bits(), i)
+        }));
+        if self.order.is_empty() {
+            return;
+        }
+        self.order.sort_unstable();
+        self.farthest.clear();
+        let least =
+            |nearness: &[f32], pixel| samples_of(pixel).iter().map(|&i| nearness[i]).fold(f32::INFINITY, f32::min);
+        self.farthest.extend((0..TILE * TILE).map(|pixel| least(&self.nearness, pixel)));
+        for &(depth, i) in &self.order {
+            let nearest = 1.0 / f32::from_bits(depth);
+            let (centre, radius) = (grains.centres[i as usize], grains.radii[i as usize]);
+            let Some((low, high)) = ball::bounds(camera, centre, radius) else { continue };
+            let from = (low.floor() - Vec2::new(x0 as f32, y0 as f32)).max(Vec2::ZERO);
+            let to = (high.floor() - Vec2::new(x0 as f32, y0 as f32)).min(Vec2::splat((TILE - 1) as f32));
+            if to.x < 0.0 || to.y < 0.0 {
+                continue;
+            }
+            for y in from.y as usize..=to.y as usize {
+                for x in from.x as usize..=to.x as usize {
+                    let pixel = y * TILE + x;
+                    if nearest <= self.farthest[pixel] {
+                        continue;
+                    }
+                    let mut changed = false;
+                    for i_sample in samples_of(pixel) {
+                        let place = sample_place(i_sample % SAMPLES, i_sample / SAMPLES, x0, y0);
+                        let (origin, direction) = camera.ray(place);
+                        if let Some(depth) = ball::depth(centre, radius, origin, direction)
+                            && depth > NEAR
+                            && 1.0 / depth > self.nearness[i_sample]
+                        {
+                            self.nearness[i_sample] = 1.0 / depth;
+                            self.owner[i_sample] = first + i;
+                            changed = true;
+                        }
+                    }
+                    if changed {
+                        self.farthest[pixel] = least(&self.nearness, pixel);
+                    }
+                }
+            }
+        }
     }
 
     fn draw_strands(&mut self, projection: &Projection, stage: &Stage, tile: usize, x0: i32, y0: i32) {
@@ -227,13 +328,17 @@ impl Canvas {
         let (x, y) = (x0 + (pixel % TILE) as i32, y0 + (pixel / TILE) as i32);
         let turn = interleaved_noise(x as u32, y as u32) * TAU;
         // One colour does for a pixel that shows one thing; edges get one for each sample.
-        let thing = |owner: u32| if owner >= GROUND { owner } else { stage.surfaces.look[owner as usize] };
         let middle = owner[SIDE * SIDE / 2];
-        let behind = if owner.iter().all(|&o| thing(o) == thing(middle)) {
+        let thing = Owner::of(middle, stage).thing(stage);
+        let (nearest, farthest) = self.depth[pixel];
+        let step = (farthest - nearest) * stage.camera.pixels_per_metre(nearest);
+        let one = owner.iter().all(|&o| o == middle || Owner::of(o, stage).thing(stage) == thing);
+        let behind = if one && (middle >= GROUND || step < EDGE) {
             self.colour(stage, middle, Vec2::new(x as f32 + 0.5, y as f32 + 0.5), turn, left)
         } else {
             let place = |i: usize| sample_place(i % SAMPLES, i / SAMPLES, x0, y0);
-            samples.map(|i| self.colour(stage, self.owner[i], place(i), turn, left)).iter().sum::<Vec4>()
+            let share = left / (SIDE * SIDE) as f32;
+            samples.map(|i| self.colour(stage, self.owner[i], place(i), turn, share)).iter().sum::<Vec4>()
                 / (SIDE * SIDE) as f32
         };
         strands + behind * left
@@ -241,18 +346,28 @@ impl Canvas {
 
     fn colour(&self, stage: &Stage, owner: u32, place: Vec2, turn: f32, seen: f32) -> Vec4 {
         let (origin, direction) = stage.camera.ray(place);
-        match (owner, &stage.settings.ground) {
-            (NOTHING, _) => stage.background(direction),
-            (GROUND, Some(ground)) => {
+        let towards = direction.normalize_or(stage.camera.forward);
+        match (Owner::of(owner, stage), &stage.settings.ground) {
+            (Owner::Nothing, _) | (Owner::Ground, None) => stage.background(direction),
+            (Owner::Ground, Some(ground)) => {
                 let distance = (ground.height - origin.y) / direction.y;
                 stage.ground(ground, origin + direction * distance, direction)
             }
-            (triangle, _) => match stage.surfaces.hit(triangle as usize, origin, direction) {
+            (Owner::Solid(triangle), _) => match stage.surfaces.hit(triangle, origin, direction) {
                 Some((distance, normal)) => {
-                    stage.solid(triangle as usize, origin + direction * distance, normal, turn, seen).extend(1.0)
+                    stage.solid(triangle, origin + direction * distance, normal, -towards, turn, seen).extend(1.0)
                 }
                 None => Vec4::W,
             },
+            (Owner::Grain(i), _) => {
+                let centre = stage.grains.centres[i];
+                // The middle of a pixel may lie just beside a ball that all its samples show.
+                let depth = ball::depth(centre, stage.grains.radii[i], origin, direction)
+                    .unwrap_or_else(|| (centre - origin).dot(direction) / direction.length_squared());
+                let p = origin + direction * depth;
+                stage.grain(i, p, (p - centre).normalize_or(-towards), -towards, seen).extend(1.0)
+            }
+            (Owner::Liquid(triangle), _) => stage.liquid(triangle, origin, towards, turn).extend(1.0),
         }
     }
 }

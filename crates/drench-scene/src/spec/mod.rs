@@ -17,14 +17,16 @@ pub use air::{Air, Wind};
 pub use body::{RigidBody, Touch};
 pub use cord::{Bending, Clamp, Cord, CordMaterial, CordShape, Curve, Hold, RestForm, Torsion};
 pub use expect::{Expectation, Over};
-pub use grains::{Bridge, GrainFill, Grains, Pour, Wetness};
+pub use grains::{Bridge, Distribution, GrainFill, Grains, Pour, Wetness};
 pub use groom::{Clump, Curl, DirectionMap, Groom, Map, MapSource, NoiseStyle, Roots};
 pub use light::{Ground, Light, Sky};
 pub use liquid::{Drain, Emitter, Liquid, LiquidFill, LiquidMaterial, LiquidMethod, Outlet, Region, ViscositySolver};
-pub use render::{Camera, CameraKeyframe, FibreModel, Look, Quality, Render, Shade};
+pub use render::{
+    Camera, CameraKeyframe, FibreModel, GrainShade, LiquidShade, LiquidStyle, Look, Quality, Render, Shade,
+};
 pub use simulation::Simulation;
 pub use solid::{Easing, Keyframe, Motion, Shape, Solid};
-pub use strand::{Dftl, Gradient, Interaction, Iterations, MassLaw, Pbd, Storage, Strand, StrandModel, StretchOf};
+pub use strand::{Csm, Dftl, Gradient, Interaction, Iterations, MassLaw, Pbd, Storage, Strand, StrandModel, StretchOf};
 
 use crate::declare::section;
 use crate::form::{Form, name_of, table, tables, text};

@@ -1,4 +1,4 @@
-//! `[render]`, `[[look]]`, `[[camera]]` and `[groom.shade]`
+//! `[render]`, `[[look]]`, `[[camera]]`, `[groom.shade]`, `[liquid.shade]` and `[grains.shade]`
 
 use super::Easing;
 use super::solid::check_times;
@@ -23,6 +23,8 @@ section! {
         pub samples: Option<u32> = count(1u32, 65_536).optional_as("by quality"),
         /// Fibre model of all grooms, instead of their own.
         pub shading: Option<FibreModel> = word().optional_as("that of each groom"),
+        /// How the particles of liquids are drawn.
+        pub liquid: LiquidStyle = word().or(LiquidStyle::Surface),
         /// A picture of every n-th frame.
         pub every: u32 = count(1u32, 1_000_000).or(1u32),
     }
@@ -41,6 +43,16 @@ words! {
         Preview = "preview",
         /// Slow and smooth.
         Beauty = "beauty",
+    }
+}
+
+words! {
+    /// How the particles of liquids are drawn.
+    pub enum LiquidStyle {
+        /// As one surface that light goes through.
+        Surface = "surface",
+        /// As balls: quick, and shows what is computed.
+        Spheres = "spheres",
     }
 }
 
@@ -151,6 +163,10 @@ section! {
         pub shininess: f64 = quantity(RATIO).at_least(1.0).at_most(1e5).or(60.0),
         /// Multiplier of the drawn width.
         pub width: f64 = quantity(RATIO).at_least(1e-3).at_most(1e3).or(1.0),
+        /// Plies of a strand that is thick enough to be a rope: 0 makes it smooth.
+        pub plies: u32 = count(0u32, 12).or(3u32),
+        /// Colour of one ply of a rope, or of a line along a smooth one: it shows the twist.
+        pub stripe: Option<[f64; 3]> = colour().optional_as("that of the others"),
     }
     example r##"
 [[groom]]
@@ -181,4 +197,57 @@ words! {
     }
 }
 
-defaults!(Render, Shade);
+section! {
+    /// How a liquid looks. What is left out follows from its material.
+    pub struct LiquidShade {
+        /// Colour of the light that it scatters; it shows as far as `scattering` is not 0.
+        pub colour: Option<[f64; 3]> = colour().optional_as("that of the material"),
+        /// Light that it swallows on its way, for red, green and blue [1/m]: 7 leaves half of the light after 10 cm.
+        pub absorption: Option<DVec3> = vector(RATIO).optional_as("that of the material"),
+        /// Light that it scatters [1/m]: 0 is clear, 1500 as white as milk.
+        pub scattering: Option<f64> = quantity(RATIO).at_least(0.0).at_most(1e6).optional_as("that of the material"),
+        /// Refractive index.
+        pub ior: Option<f64> = quantity(RATIO).at_least(1.0).at_most(4.0).optional_as("that of the material"),
+        /// Roughness of the surface: larger makes wider highlights.
+        pub roughness: Option<f64> = quantity(RATIO).fraction().optional_as("that of the material"),
+        /// How much the surface is smoothed: 0 shows every particle, 1 is usual.
+        pub smoothing: f64 = quantity(RATIO).at_least(0.0).at_most(4.0).or(1.0),
+    }
+    check check_liquid_shade
+    example r##"
+[liquid]
+material = "water"
+spacing = "8 mm"
+fill = [{ kind = "box", low = [0, 0, 0], high = [1, 0.2, 1] }]
+shade = { absorption = [1, 4, 8], smoothing = 1.5 }
+"##
+}
+
+fn check_liquid_shade(shade: &LiquidShade, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
+    if shade.absorption.is_some_and(|absorption| absorption.min_element() < 0.0) {
+        let at = table.get("absorption").map_or(place, |node| node.place);
+        reader.error(at, "a liquid cannot give out light that it swallows", "make `absorption` 0 or more");
+    }
+    Some(())
+}
+
+section! {
+    /// How grains look.
+    pub struct GrainShade {
+        /// Colour of a dry grain.
+        pub dry: [f64; 3] = colour().or_as([0.62, 0.46, 0.28], "sand"),
+        /// Colour of a wet grain; over-wet ones are darker still, and shine.
+        pub wet: [f64; 3] = colour().or_as([0.235, 0.135, 0.062], "wet sand"),
+        /// Random variation from grain to grain.
+        pub variation: f64 = quantity(RATIO).fraction().or(0.35),
+    }
+    example r##"
+[[grains]]
+name = "beads"
+radius = "3 mm"
+fill = [{ kind = "ball", centre = [0, 0.2, 0], radius = "10 cm" }]
+shade = { dry = "#3060c0", wet = "#102040", variation = 0.1 }
+"##
+}
+
+defaults!(Render, Shade, LiquidShade, GrainShade);

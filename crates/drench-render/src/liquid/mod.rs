@@ -1,0 +1,138 @@
+//! Liquids: from particles to surfaces that light goes through.
+
+pub(crate) mod optics;
+mod surface;
+
+use crate::surfaces::Surfaces;
+use crate::{LiquidLook, LiquidStyle, Quality, RenderError, Settings};
+use drench_io::{Frame, ParticleBody, ParticleKind};
+use glam::Vec3;
+use surface::{Mesh, Recipe};
+
+/// Radius of particles that carry none [m].
+pub(crate) const DEFAULT_RADIUS: f32 = 5e-3;
+/// Particles smaller than this share of the body's usual radius are drawn as balls of their own.
+const SMALL: f32 = 0.7;
+/// Distance from the middle of the body beyond which a particle is left out [radii]: a grid that holds more would lose
+/// its resolution.
+const FARTHEST: f32 = 1e5;
+
+/// The surfaces of all liquids of a picture.
+#[derive(Default)]
+pub(crate) struct Liquids {
+    /// Triangles, outwards; `look` of a triangle is the number of its body.
+    pub mesh: Surfaces,
+    pub bodies: Vec<Body>,
+    /// Particles that were left out because a number is not finite, or they are lost in space.
+    pub skipped: u64,
+}
+
+/// One liquid.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Body {
+    pub look: LiquidLook,
+    /// Distance across which the liquid is taken to touch a solid [m]: the surface of particles on a wall ends a
+    /// little before or behind it.
+    pub gap: f32,
+}
+
+impl Liquids {
+    pub fn gather(&mut self, frame: &Frame, settings: &Settings) -> Result<(), RenderError> {
+        *self = Self::default();
+        if settings.liquid.style == LiquidStyle::Spheres {
+            return Ok(());
+        }
+        for body in frame.particles.iter().filter(|body| body.kind == ParticleKind::Liquid) {
+            self.add(body, settings)?;
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, body: &ParticleBody, settings: &Settings) -> Result<(), RenderError> {
+        let particles = Particles::read(body)?;
+        self.skipped += particles.skipped;
+        let look = settings.liquid;
+        let Some(radius) = usual(&particles.radii) else { return Ok(()) };
+        let cube = if settings.quality == Quality::Beauty { 0.7 } else { 1.0 };
+        let recipe = Recipe { radius, cube, rounds: (look.smoothing.clamp(0.0, 4.0) * 16.0 / cube).round() as u32 };
+        let middle = median(&particles.positions);
+        let (mut main, mut small) = (Vec::with_capacity(particles.positions.len()), Mesh::default());
+        for (&p, &r) in particles.positions.iter().zip(&particles.radii) {
+            if (p - middle).abs().max_element() > FARTHEST * radius {
+                self.skipped += 1;
+            } else if r < SMALL * radius {
+                // A ball of the volume that the particle stands for.
+                surface::ball(p, r * (6.0 / std::f32::consts::PI).cbrt(), &mut small);
+            } else {
+                main.push(p);
+            }
+        }
+        let failed = |reason| RenderError::Surface { body: body.name.clone(), reason };
+        let mesh = surface::extract(&main, recipe).map_err(failed)?;
+        let number = self.bodies.len() as u32;
+        self.bodies.push(Body { look, gap: 2.0 * radius });
+        for Mesh { positions, normals, triangles } in [mesh, small] {
+            let first = self.mesh.positions.len() as u32;
+            self.mesh.positions.extend(positions);
+            self.mesh.normals.extend(normals);
+            self.mesh.look.resize(self.mesh.look.len() + triangles.len(), number);
+            self.mesh.triangles.extend(triangles.into_iter().map(|t| t.map(|v| v + first)));
+        }
+        Ok(())
+    }
+}
+
+/// The particles of a body that can be drawn.
+pub(crate) struct Particles {
+    pub positions: Vec<Vec3>,
+    pub radii: Vec<f32>,
+    /// Which particle of the body each is.
+    pub numbers: Vec<u32>,
+    /// How many cannot be drawn: a coordinate or radius is not finite, or the radius is not positive.
+    pub skipped: u64,
+}
+
+impl Particles {
+    pub fn read(body: &ParticleBody) -> Result<Self, RenderError> {
+        let count = body.positions.len();
+        let given = body.scalars("radius");
+        if given.is_some_and(|radii| radii.len() != count) {
+            let reason = "it has another number of radii than of particles";
+            return Err(RenderError::Malformed { body: body.name.clone(), reason });
+        }
+        let mut particles = Self {
+            positions: Vec::with_capacity(count),
+            radii: Vec::with_capacity(count),
+            numbers: Vec::new(),
+            skipped: 0,
+        };
+        for (i, &p) in body.positions.iter().enumerate() {
+            let (p, r) = (Vec3::from(p), given.map_or(DEFAULT_RADIUS, |radii| radii[i]));
+            if p.is_finite() && p.abs().max_element() < 1e9 && r.is_finite() && r > 0.0 && r < 1e6 {
+                particles.positions.push(p);
+                particles.radii.push(r);
+                particles.numbers.push(i as u32);
+            } else {
+                particles.skipped += 1;
+            }
+        }
+        Ok(particles)
+    }
+}
+
+/// The radius that nine of ten do not exceed.
+fn usual(radii: &[f32]) -> Option<f32> {
+    let mut radii = radii.to_vec();
+    let place = (radii.len() * 9 / 10).min(radii.len().checked_sub(1)?);
+    Some(*radii.select_nth_unstable_by(place, f32::total_cmp).1)
+}
+
+/// The middle value of each coordinate: a few lost particles do not move it.
+fn median(points: &[Vec3]) -> Vec3 {
+    let axis = |axis: usize| {
+        let mut values: Vec<f32> = points.iter().map(|p| p[axis]).collect();
+        let place = values.len() / 2;
+        if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(place, f32::total_cmp).1 }
+    };
+    Vec3::new(axis(0), axis(1), axis(2))
+}
