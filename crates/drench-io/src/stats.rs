@@ -50,13 +50,98 @@ pub struct FrameStats {
     pub bodies: BTreeMap<String, BodyStats>,
 }
 
-/// The figures of one body.
+/// The figures of one body: those that its kind has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BodyStats {
     /// Relative change of length.
-    pub strain: Strain,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strain: Option<Strain>,
     /// Largest speed [m/s].
     pub speed_max: f64,
+    /// What cords have.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub cord: Option<CordStats>,
+    /// What rigid bodies have.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub rigid: Option<RigidStats>,
+    /// What liquids and grains have.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub particles: Option<ParticleStats>,
+}
+
+/// The figures of a liquid or of a body of grains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ParticleStats {
+    /// How many particles there are.
+    pub count: u64,
+    /// Where they are.
+    pub extent: Extent,
+    /// Slope of a heap of grains [rad].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slope: Option<f64>,
+    /// Part of the grains that are wet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wet_part: Option<f64>,
+    /// Where wet grains are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wet: Option<Extent>,
+}
+
+/// A box around something [m].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Extent {
+    /// Smallest x.
+    pub left: f64,
+    /// Largest x.
+    pub right: f64,
+    /// Smallest y.
+    pub bottom: f64,
+    /// Largest y.
+    pub top: f64,
+    /// Smallest z.
+    pub back: f64,
+    /// Largest z.
+    pub front: f64,
+}
+
+/// The figures of one cord.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CordStats {
+    /// Pieces that it is in: one more than it was torn.
+    pub pieces: u64,
+    /// Length of all pieces together [m].
+    pub length: f64,
+    /// Distance of its two ends, of all pieces the first and the last [m].
+    pub span: f64,
+    /// Largest tension [N].
+    pub tension_max: f64,
+    /// Largest torque about its axis [N m].
+    pub torque_max: f64,
+    /// Turn of the last segment against the first, with the permanent part; 0 once it is torn [rad].
+    pub twist: f64,
+    /// Largest turn between neighbouring segments beyond the permanent one [rad].
+    pub twist_max: f64,
+    /// Largest permanent strain.
+    pub plastic_strain: f64,
+    /// Permanent turn of the last segment against the first [rad].
+    pub plastic_twist: f64,
+    /// Height of its lowest vertex [m].
+    pub lowest: f64,
+    /// Height of its highest vertex [m].
+    pub highest: f64,
+}
+
+/// The figures of one rigid body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct RigidStats {
+    /// Centre of mass [m].
+    pub x: f64,
+    /// Centre of mass [m].
+    pub y: f64,
+    /// Centre of mass [m].
+    pub z: f64,
+    /// Angular speed [rad/s].
+    pub spin: f64,
 }
 
 /// Where the water is [kg].

@@ -101,6 +101,24 @@ pub enum PhysicsError {
         /// Its length.
         bytes: usize,
     },
+    /// A grain moves faster, or is farther away, than anything that can be simulated.
+    #[error(
+        "grain {grain} has run away at {speed:.1e} m/s; do grains begin inside each other or inside a solid? Else make them stiffer, or remove what leaves the scene"
+    )]
+    GrainLost {
+        /// Its id.
+        grain: u32,
+        /// Its speed [m/s].
+        speed: f64,
+    },
+    /// A region for grains that holds none, or too many.
+    #[error("about {count} grains fit into the region; {fix}")]
+    GrainCount {
+        /// How many there would be.
+        count: u64,
+        /// What to do about it.
+        fix: &'static str,
+    },
     /// A body left the realm of finite numbers.
     #[error("{body}: strand {strand} is no longer finite; try more substeps or less repulsion")]
     NotFinite {
@@ -109,6 +127,21 @@ pub enum PhysicsError {
         /// First strand with a value that is not finite.
         strand: usize,
     },
+    /// Particles that no neighbour search can hold.
+    #[error("{what}: {problem}")]
+    Search {
+        /// Whose particles.
+        what: &'static str,
+        /// What the search said.
+        problem: String,
+    },
+}
+
+impl PhysicsError {
+    /// What a neighbour search refused.
+    pub(crate) fn search(what: &'static str, problem: &drench_geometry::GeometryError) -> Self {
+        Self::Search { what, problem: problem.to_string() }
+    }
 }
 
 /// `value` if it is finite and passes `test`, an error that names it otherwise.

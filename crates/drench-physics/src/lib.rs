@@ -15,9 +15,13 @@ pub mod contact;
 pub mod cords;
 pub mod diagnostics;
 mod error;
+pub mod grains;
 pub mod interaction;
+pub mod liquid;
+pub mod region;
 pub mod rigid;
 pub mod strands;
 pub mod synthetic;
+pub mod wetting;
 
 pub use error::PhysicsError;

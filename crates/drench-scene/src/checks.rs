@@ -15,6 +15,7 @@ const FARTHEST: f64 = 1e6;
 /// Looks at the tree where it can, so that errors elsewhere do not hide these; `scene` is there if everything could be read.
 pub(crate) fn check(scene: Option<&Scene>, root: &Node, reader: &mut Reader) {
     parents(root, reader);
+    names(root, reader);
     if let Some(scene) = scene {
         motions(scene, root, reader);
     }
@@ -47,6 +48,40 @@ fn parents(root: &Node, reader: &mut Reader) {
                 });
             }
             at = parent;
+        }
+    }
+}
+
+/// What has figures of its own in the statistics has a name of its own, and rigid bodies carry nothing.
+fn names(root: &Node, reader: &mut Reader) {
+    let items = |kind: &str| root.as_table().and_then(|table| table.get(kind)).map_or(&[][..], Node::items);
+    let mut seen: BTreeMap<&str, &str> = BTreeMap::new();
+    for kind in ["groom", "cord", "solid"] {
+        for item in items(kind).iter().filter_map(Node::as_table) {
+            if kind == "solid" && item.get("body").is_none() {
+                continue;
+            }
+            let Some(name) = item.name() else { continue };
+            match seen.get(name) {
+                Some(other) if *other != kind => {
+                    let place = item.get("name").map(|node| node.place);
+                    let message = format!("a {other} is named `{}` too", crate::tree::shorten(name));
+                    let help = "their figures go by their names: give each a name of its own".into();
+                    reader.problems.push(Problem { place, key: format!("{kind}.{name}.name"), message, help });
+                }
+                _ => {
+                    seen.insert(name, kind);
+                }
+            }
+        }
+    }
+    for solid in items("solid").iter().filter_map(Node::as_table) {
+        let Some(parent) = solid.get("parent") else { continue };
+        if parent.as_text().is_some_and(|parent| seen.get(parent) == Some(&"solid")) {
+            let key = format!("solid.{}.parent", solid.name().unwrap_or_default());
+            let message = "a rigid body cannot carry another solid".into();
+            let help = "tie the two with a [[cord]], or make them one mesh".into();
+            reader.problems.push(Problem { place: Some(parent.place), key, message, help });
         }
     }
 }

@@ -24,7 +24,9 @@ mod tree;
 mod units;
 
 pub use diagnostics::{Diagnostic, Diagnostics};
-pub use expression::{Expression, FUNCTIONS, Function, NotFinite, SURFACE_VARIABLES, TIME_VARIABLES, Variables};
+pub use expression::{
+    ALONG_VARIABLES, Expression, FUNCTIONS, Function, NotFinite, SURFACE_VARIABLES, TIME_VARIABLES, Variables,
+};
 pub use load::{Size, Source, load};
 pub use motion::{CameraView, Pose};
 pub use spec::*;

@@ -168,6 +168,8 @@ fn assemble(
         overrides::apply(table, setting, problems);
     }
     complete_looks(table);
+    complete_likes(table, "solid", &["name"]);
+    complete_likes(table, "cord", &["name", "clamp"]);
     Some(root)
 }
 
@@ -203,6 +205,21 @@ fn complete_looks(root: &mut Table) {
             let missing: Vec<_> = render.entries.iter().filter(|entry| look.get(&entry.key).is_none()).collect();
             look.entries.extend(missing.into_iter().cloned());
         }
+    }
+}
+
+/// Keys that a table with `like` leaves out are those of the table above it that it names.
+fn complete_likes(root: &mut Table, kind: &str, own: &[&str]) {
+    let Some(Data::List(items)) = root.get_mut(kind).map(|node| &mut node.data) else { return };
+    for index in 0..items.len() {
+        let (above, rest) = items.split_at_mut(index);
+        let Data::Table(table) = &mut rest[0].data else { continue };
+        let Some(name) = table.get("like").and_then(Node::as_text) else { continue };
+        let named = |node: &&Node| node.as_table().and_then(Table::name) == Some(name);
+        let Some(model) = above.iter().find(named).and_then(Node::as_table) else { continue };
+        let missing = |entry: &&Entry| !own.contains(&entry.key.as_str()) && table.get(&entry.key).is_none();
+        let missing: Vec<_> = model.entries.iter().filter(missing).cloned().collect();
+        table.entries.extend(missing);
     }
 }
 

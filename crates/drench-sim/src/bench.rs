@@ -2,6 +2,8 @@
 //!
 //! A bench gives the time of every repetition; the median is what is reported, because this kind of machine is shared.
 
+mod cords;
+
 use crate::SimError;
 use drench_geometry::poisson::{self, PoissonSettings};
 use drench_geometry::subdivide::loop_subdivide;
@@ -9,7 +11,7 @@ use drench_geometry::{GeometryError, bunny};
 use drench_physics::air::{Air, AirFlow};
 use drench_physics::interaction::{Grid, Interaction, Storage};
 use drench_physics::strands::{
-    self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, dftl, pbd,
+    self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, csm, dftl, pbd,
 };
 use drench_physics::synthetic::HairyBall;
 use glam::DVec3;
@@ -32,7 +34,10 @@ pub struct Bench {
     pub run: fn() -> Result<Vec<f64>, SimError>,
 }
 
+const RUNGJIRATANANON: &str = "Rungjiratananon 2012, GTX 480, with rendering";
 const HENNE: &str = "Henne 2013, i5-3450, 4 cores";
+
+const CORDS: &str = "Rungjiratananon 2012, i7 3.2 GHz, with self-collisions";
 
 /// Every workload of this crate.
 pub const BENCHES: &[Bench] = &[
@@ -116,6 +121,78 @@ pub const BENCHES: &[Bench] = &[
         published_where: HENNE,
         run: bunny_fur,
     },
+    Bench {
+        name: "cords-100",
+        work: "a cord of 100 segments, all effects",
+        stage: "step",
+        published_ms: Some(1.73),
+        published_where: CORDS,
+        run: || cords::steps(&[100]),
+    },
+    Bench {
+        name: "cords-150",
+        work: "a cord of 150 segments, all effects",
+        stage: "step",
+        published_ms: Some(2.16),
+        published_where: CORDS,
+        run: || cords::steps(&[150]),
+    },
+    Bench {
+        name: "cords-200",
+        work: "a cord of 200 segments, all effects",
+        stage: "step",
+        published_ms: Some(2.42),
+        published_where: CORDS,
+        run: || cords::steps(&[200]),
+    },
+    Bench {
+        name: "cords-746",
+        work: "four ropes of a bridge, 746 segments and 28 boards, all effects",
+        stage: "step",
+        published_ms: Some(6.17),
+        published_where: CORDS,
+        run: || cords::steps(&[186, 186, 187, 187]),
+    },
+    Bench {
+        name: "csm-160k",
+        work: "10 000 strands of 16, 160 000 particles, CSM w = 2 + strain limiting",
+        stage: "step",
+        published_ms: Some(83.0),
+        published_where: RUNGJIRATANANON,
+        run: || shape_matched(10_000, 16, 2.0),
+    },
+    Bench {
+        name: "csm-580k",
+        work: "10 000 strands of 58, 580 000 particles, CSM w = 5 + strain limiting",
+        stage: "step",
+        published_ms: Some(143.0),
+        published_where: RUNGJIRATANANON,
+        run: || shape_matched(10_000, 58, 5.0),
+    },
+    Bench {
+        name: "csm-580k-w2",
+        work: "the same with w = 2",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || shape_matched(10_000, 58, 2.0),
+    },
+    Bench {
+        name: "csm-580k-w6",
+        work: "the same with w = 6",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || shape_matched(10_000, 58, 6.0),
+    },
+    Bench {
+        name: "csm-1600k",
+        work: "80 000 strands of 20, 1.6 M particles, CSM w = 3 + strain limiting",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || shape_matched(80_000, 20, 3.0),
+    },
 ];
 
 /// Radius of the head that long hair grows on [m].
@@ -169,6 +246,12 @@ fn bunny_fur() -> Result<Vec<f64>, SimError> {
     let iterations = pbd::Iterations::Strand { stretch: 0.2, least: 4, most: 50 };
     let method = Method::Pbd(pbd::Parameters { iterations, relaxation: 1.65, mass: pbd::MassLaw::Even });
     steps(&ball, Material::default(), method, Some(interaction))
+}
+
+/// Strands on a head that is moved to and fro, 30 cm long: CSM and strain limiting, no interaction [Rungjiratananon2012, 4.7.1].
+fn shape_matched(strands: usize, vertices: usize, half_width: f64) -> Result<Vec<f64>, SimError> {
+    let ball = HairyBall::new(HEAD, strands, 0.0, 0.3 / vertices as f64, |_| vertices);
+    steps(&ball, Material::default(), Method::Csm(csm::Parameters::even(half_width)), None)
 }
 
 /// The source's strands have no bending.

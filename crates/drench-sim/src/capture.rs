@@ -1,9 +1,12 @@
 //! The world as a frame: what pictures, viewer and exports may know.
 
+use crate::cords::{self, CordBody};
 use crate::world::{StrandBody, World};
 use drench_io::frame::{
-    Attribute, ChildStrands, Domain, Frame, RigidPose, SolidBody, StrandBody as FrameStrands, Values,
+    Attribute, ChildStrands, Domain, Frame, ParticleBody, ParticleKind, RigidPose, SolidBody,
+    StrandBody as FrameStrands, Values,
 };
+use drench_physics::cords::CordState;
 use drench_physics::strands::StrandState;
 use glam::{DVec2, DVec3};
 use rayon::prelude::*;
@@ -12,13 +15,17 @@ use std::collections::BTreeMap;
 /// The frame of the world at `time`.
 pub fn frame(world: &World, time: f64) -> Frame {
     let strands = world.model.strands.iter().zip(&world.state.strands);
+    let cords = world.model.cords.iter().zip(&world.state.cords);
     let solids = 0..world.model.solids.len();
     Frame {
         index: world.state.frame,
         time,
-        strands: strands.map(|(body, state)| self::strands(world, body, state)).collect(),
+        strands: strands
+            .map(|(body, state)| self::strands(world, body, state))
+            .chain(cords.map(|(body, state)| self::cord(body, state)))
+            .collect(),
         solids: solids.map(|solid| self::solid(world, solid)).collect(),
-        particles: Vec::new(),
+        particles: particles(world, time),
     }
 }
 
@@ -47,6 +54,64 @@ fn strands(world: &World, body: &StrandBody, state: &StrandState) -> FrameStrand
         positions: narrow(&state.positions),
         attributes,
         children,
+    }
+}
+
+fn particles(world: &World, time: f64) -> Vec<ParticleBody> {
+    let World { model, state, .. } = world;
+    let liquid = model.liquid.iter().map(|body| {
+        let liquid = &state.liquid;
+        // A particle that lost mass is a smaller drop.
+        let radius = |mass: &f64| 0.5 * body.model.spacing * (mass / body.model.particle_mass()).cbrt();
+        let attributes = [
+            ("velocity", Values::F32x3(narrow(&liquid.velocities))),
+            ("radius", Values::F32(liquid.masses.par_iter().map(|mass| radius(mass) as f32).collect())),
+            ("id", Values::U32(liquid.ids.iter().map(|id| *id as u32).collect())),
+            ("age", Values::F32(liquid.births.par_iter().map(|birth| (time - birth) as f32).collect())),
+        ];
+        particle_body("liquid", ParticleKind::Liquid, &liquid.positions, attributes)
+    });
+    let grains = model.grains.iter().zip(&state.grains).map(|(body, grains)| {
+        let wetness = |grain: usize| {
+            let dry = body.model.dry_mass(grains.sizes[grain]);
+            body.model.wetness().map_or(0.0, |law| law.wetness(grains.water[grain], dry)) as f32
+        };
+        let attributes = [
+            ("velocity", Values::F32x3(narrow(&grains.velocities))),
+            ("radius", Values::F32(grains.radii.iter().map(|radius| *radius as f32).collect())),
+            ("id", Values::U32(grains.ids.clone())),
+            ("wetness", Values::F32((0..grains.len()).map(wetness).collect())),
+        ];
+        particle_body(&body.name, ParticleKind::Grains, &grains.positions, attributes)
+    });
+    liquid.chain(grains).collect()
+}
+
+fn particle_body(name: &str, kind: ParticleKind, positions: &[DVec3], attributes: [(&str, Values); 4]) -> ParticleBody {
+    let attribute = |(name, values): (&str, Values)| (name.to_owned(), Attribute { domain: Domain::Vertex, values });
+    let attributes = attributes.into_iter().map(attribute).collect();
+    ParticleBody { name: name.to_owned(), kind, positions: narrow(positions), attributes }
+}
+
+fn cord(body: &CordBody, state: &CordState) -> FrameStrands {
+    let mut attributes = BTreeMap::new();
+    let mut add = |name: &str, domain, values| attributes.insert(name.to_owned(), Attribute { domain, values });
+    let (tension, twist, normal) = cords::material(state);
+    let mut radii = Vec::new();
+    state.radii(&body.model, &mut radii);
+    add("velocity", Domain::Vertex, Values::F32x3(narrow(&state.velocities)));
+    add("radius", Domain::Vertex, Values::F32(radii));
+    add("tension", Domain::Vertex, Values::F32(tension));
+    add("twist", Domain::Vertex, Values::F32(twist));
+    add("normal", Domain::Vertex, Values::F32x3(narrow(&normal)));
+    // The cord that a piece is of, for ever the same.
+    add("id", Domain::Strand, Values::U32(state.cords.clone()));
+    FrameStrands {
+        name: body.name.clone(),
+        offsets: state.offsets.clone(),
+        positions: narrow(&state.positions),
+        attributes,
+        children: None,
     }
 }
 

@@ -21,6 +21,13 @@ pub fn decode(bytes: &[u8], state: &mut State) -> Result<(), SimError> {
         fits("velocities", saved.velocities.len(), expected.velocities.len())?;
         fits("pulls", saved.pulls.len(), expected.pulls.len())?;
     }
+    fits("cords", saved.cords.len(), state.cords.len())?;
+    for (saved, expected) in saved.cords.iter().zip(&state.cords) {
+        fits("segments of a cord", saved.tensions.len(), expected.tensions.len())?;
+    }
+    if !saved.rigid.fits(&state.rigid) {
+        return Err(SimError::Checkpoint("it has other rigid bodies".to_owned()));
+    }
     *state = saved;
     Ok(())
 }

@@ -2,8 +2,9 @@
 
 use crate::SimError;
 use drench_physics::air::{Air, Wind};
+use drench_physics::cords;
 use drench_physics::interaction::{Gradient, Interaction, Storage};
-use drench_physics::strands::{Material, Method, dftl, pbd};
+use drench_physics::strands::{Material, Method, csm, dftl, pbd};
 use drench_scene as scene;
 
 /// The air at rest.
@@ -57,6 +58,7 @@ pub fn material(strand: &scene::Strand) -> Material {
 pub fn method(groom: &scene::Groom) -> Method {
     match groom.strand.model {
         scene::StrandModel::Dftl => Method::Dftl(dftl::Parameters { damping: groom.dftl.damping }),
+        scene::StrandModel::Csm => Method::Csm(chain_shape_matching(&groom.csm)),
         scene::StrandModel::Pbd => Method::Pbd(pbd::Parameters {
             iterations: match groom.pbd.iterations {
                 scene::Iterations::Fixed { count } => pbd::Iterations::Fixed(count),
@@ -73,5 +75,59 @@ pub fn method(groom: &scene::Groom) -> Method {
                 scene::MassLaw::Uneven => pbd::MassLaw::Uneven,
             },
         }),
+    }
+}
+
+/// What a cord is made of.
+pub fn cord_material(material: &scene::CordMaterial) -> cords::CordMaterial {
+    cords::CordMaterial {
+        density: material.density,
+        damping: material.damping,
+        bending: match material.bending {
+            scene::Bending::Regions { half_width: 0.0, .. } => cords::Bending::None,
+            scene::Bending::Regions { half_width, .. } => cords::Bending::HalfWidth(half_width),
+            scene::Bending::Modulus { modulus } => cords::Bending::Modulus(modulus),
+        },
+        tension: curve(&material.tension),
+        torsion: material.torsion.as_ref().map(|torsion| cords::Torsion {
+            curve: curve(&torsion.curve()),
+            damping: torsion.damping,
+            lag: torsion.lag,
+            half_width: torsion.half_width,
+        }),
+        variation: material.variation,
+        flick: material.flick,
+        margin: material.margin,
+    }
+}
+
+/// Stress over strain. Beyond the yield stress it rises a tenth as steeply unless the scene says otherwise.
+fn curve(given: &scene::Curve) -> cords::Curve {
+    let mut curve = cords::Curve::elastic(given.modulus);
+    if let Some(stress) = given.yields {
+        curve = curve.yielding_at(stress, given.plastic.unwrap_or(0.1 * given.modulus));
+    }
+    match given.rupture {
+        Some(stress) => curve.tearing_at(stress),
+        None => curve,
+    }
+}
+
+fn chain_shape_matching(settings: &scene::Csm) -> csm::Parameters {
+    let stiffness = match (settings.stiffness_index, settings.half_width) {
+        (Some(index), _) => csm::Stiffness::Index(index),
+        (None, Some(root)) => csm::Stiffness::HalfWidths(csm::HalfWidths {
+            root,
+            tip: settings.tip_half_width.unwrap_or(root),
+            from: settings.change_from,
+            to: settings.change_to,
+        }),
+        (None, None) => csm::Stiffness::Fibre,
+    };
+    csm::Parameters {
+        stiffness,
+        clamped: settings.clamped,
+        strain_limit: settings.strain_limit,
+        relaxation: settings.relaxation,
     }
 }

@@ -113,6 +113,57 @@ pub enum SimError {
         /// What is wrong.
         source: GeometryError,
     },
+    /// A body of grains that cannot be made.
+    #[error("grains \"{grains}\": {source}")]
+    Grains {
+        /// Name of the body.
+        grains: String,
+        /// What is wrong.
+        source: PhysicsError,
+    },
+    /// A liquid that cannot be made.
+    #[error("[liquid]: {0}")]
+    Liquid(PhysicsError),
+    /// A fill that holds no liquid.
+    #[error(
+        "[liquid]: a fill holds no particle of {spacing} m, because it is smaller than that or inside a solid; make `spacing` smaller, or move the fill"
+    )]
+    EmptyFill {
+        /// Distance of particles [m].
+        spacing: f64,
+    },
+    /// A tank that is too small for the particles.
+    #[error(
+        "solid \"{solid}\": the tank is {size} m wide, less than 4 particles of the liquid ({spacing} m); make `spacing` of [liquid] smaller"
+    )]
+    SmallTank {
+        /// Name of the tank.
+        solid: String,
+        /// Its smallest size [m].
+        size: f64,
+        /// Distance of particles [m].
+        spacing: f64,
+    },
+    /// An emitter that has no room.
+    #[error("[liquid]: emitter {emitter} is inside {solid}; move it out, or set `collide = false` there")]
+    EmitterInside {
+        /// Its number, from 1.
+        emitter: usize,
+        /// What it is inside of.
+        solid: String,
+    },
+    /// A solid that cannot be sampled for the liquid.
+    #[error(
+        "solid \"{solid}\": liquid of spacing {spacing} m needs samples of its surface: {source}; make `spacing` of [liquid] larger, or the solid not collide"
+    )]
+    Wall {
+        /// Name of the solid.
+        solid: String,
+        /// Distance of particles [m].
+        spacing: f64,
+        /// What is wrong.
+        source: GeometryError,
+    },
     /// A solid that is moved to nowhere.
     #[error(
         "solid \"{solid}\": its motion gives the position ({x}, {y}, {z}) at {time:.6} s; correct its `motion`, or that of its parents, so that it is a number of sensible size at every time"
@@ -129,6 +180,47 @@ pub enum SimError {
         /// Position along z [m].
         z: f64,
     },
+    /// A cord that cannot be made.
+    #[error("cord \"{cord}\": {source}")]
+    Cord {
+        /// Name of the cord.
+        cord: String,
+        /// What is wrong.
+        source: PhysicsError,
+    },
+    /// More than memory should be asked for.
+    #[error(
+        "cord \"{cord}\": with it the scene's cords have {segments} segments, more than the limit of {limit}; make `segments` smaller"
+    )]
+    TooManySegments {
+        /// Name of the cord.
+        cord: String,
+        /// Segments of it and the cords before it.
+        segments: u64,
+        /// How many are allowed.
+        limit: u64,
+    },
+    /// A mesh that deforms cannot hold a cord.
+    #[error(
+        "cord \"{cord}\": a clamp holds it to \"{solid}\", whose mesh deforms; clamp it to a rigid solid, or to nothing"
+    )]
+    DeformingHolder {
+        /// Name of the cord.
+        cord: String,
+        /// Name of the solid.
+        solid: String,
+    },
+    /// A mesh that deforms cannot be a rigid body.
+    #[error(
+        "solid \"{solid}\": its mesh deforms, so it cannot be a rigid body; leave out `body`, or use a mesh without animation"
+    )]
+    DeformingBody {
+        /// Name of the solid.
+        solid: String,
+    },
+    /// Rigid bodies that cannot be made.
+    #[error("rigid body {0}")]
+    Bodies(PhysicsError),
     /// The interaction's parameters are refused.
     #[error("[interaction]: {0}")]
     Interaction(PhysicsError),

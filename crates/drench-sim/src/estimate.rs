@@ -1,8 +1,8 @@
 //! What a scene will cost, without building all of it.
 
 use crate::SimError;
-use crate::grooms;
 use crate::solids::SolidModel;
+use crate::{cords, grains, grooms, liquid};
 use drench_scene::Scene;
 
 /// What will be simulated, about.
@@ -14,6 +14,14 @@ pub struct Estimate {
     pub strand_vertices: u64,
     /// Strands for pictures only.
     pub children: u64,
+    /// Segments of all cords.
+    pub cord_segments: u64,
+    /// Rigid bodies.
+    pub rigid_bodies: u64,
+    /// Liquid particles at the beginning and those that come in later.
+    pub liquid_particles: u64,
+    /// Grains at the beginning.
+    pub grains: u64,
     /// Triangles of all solids.
     pub triangles: u64,
     /// Memory that the simulation will hold [bytes].
@@ -24,12 +32,35 @@ pub struct Estimate {
     pub lines: Vec<(String, String)>,
 }
 
+impl Estimate {
+    /// How many there are of everything that the scene has, by the names of the statistics.
+    pub fn counts(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let counts = [
+            ("strands", self.strands),
+            ("strand_vertices", self.strand_vertices),
+            ("children", self.children),
+            ("cord_segments", self.cord_segments),
+            ("rigid_bodies", self.rigid_bodies),
+            ("liquid_particles", self.liquid_particles),
+            ("grains", self.grains),
+            ("triangles", self.triangles),
+        ];
+        counts.into_iter().filter(|(_, count)| *count > 0)
+    }
+}
+
 /// Bytes a strand vertex takes in model, state and scratch: rest shape 24 + 12 + 16, state 60, grid and lanes about 24.
 const VERTEX_BYTES: u64 = 136;
 /// Bytes a strand takes: root and frames before and after 100, offsets, partitions.
 const STRAND_BYTES: u64 = 140;
 /// Bytes a child takes: root, guides, weights.
 const CHILD_BYTES: u64 = 56;
+/// Bytes a segment of a cord takes in model, state and scratch, torn everywhere.
+const SEGMENT_BYTES: u64 = 900;
+/// Bytes a liquid particle takes: state 104, fields and two rows of about 35 neighbours.
+const PARTICLE_BYTES: u64 = 800;
+/// Bytes a grain takes: state 152, about eight links and touches, rounded copies.
+const GRAIN_BYTES: u64 = 900;
 /// Bytes a triangle takes: indices, half a vertex with its normal, its share of the tree.
 const TRIANGLE_BYTES: u64 = 120;
 
@@ -46,7 +77,13 @@ pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
     for solid in &solids {
         let triangles = solid.mesh.triangles.len() as u64;
         estimate.triangles += triangles;
-        let kind = if solid.animation.is_some() { "deforming" } else { "rigid" };
+        let body = scene.solid(&solid.name).is_some_and(|index| scene.solids[index].body.is_some());
+        let kind = match (body, solid.animation.is_some()) {
+            (true, _) => "a rigid body",
+            (false, true) => "deforming",
+            (false, false) => "rigid",
+        };
+        estimate.rigid_bodies += u64::from(body);
         estimate.lines.push((format!("solid {}", solid.name), format!("{triangles} triangles, {kind}")));
     }
     for groom in &scene.grooms {
@@ -59,9 +96,27 @@ pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
         let text = format!("about {strands} strands, {vertices} vertices, model {model}");
         estimate.lines.push((format!("groom {}", groom.name), text));
     }
+    for cord in &scene.cords {
+        estimate.cord_segments = cords::count(cord, estimate.cord_segments)?;
+        let text = format!("{} segments, {} clamps", cord.segments, cord.clamps.len());
+        estimate.lines.push((format!("cord {}", cord.name), text));
+    }
+    if scene.liquid.is_some() {
+        let [filled, emitted] = liquid::expected(scene, &solids)?;
+        estimate.liquid_particles = filled + emitted;
+        estimate.lines.push(("liquid".to_owned(), format!("about {filled} particles, {emitted} more come in")));
+    }
+    for body in &scene.grains {
+        let grains = grains::expected(scene, body, &solids)?;
+        estimate.grains += grains;
+        estimate.lines.push((format!("grains {}", body.name), format!("about {grains}")));
+    }
     estimate.memory_bytes = estimate.strand_vertices * VERTEX_BYTES
         + estimate.strands * STRAND_BYTES
         + estimate.children * CHILD_BYTES
+        + estimate.cord_segments * SEGMENT_BYTES
+        + estimate.liquid_particles * PARTICLE_BYTES
+        + estimate.grains * GRAIN_BYTES
         + estimate.triangles * TRIANGLE_BYTES;
     Ok(estimate)
 }

@@ -4,13 +4,21 @@
 //! frame by frame.
 
 pub mod bench;
+pub mod bodies;
+mod boundary;
 mod capture;
 mod checkpoint;
 mod convert;
+pub mod cords;
 mod error;
 mod estimate;
+mod flow;
+mod grains;
 mod grooms;
 pub mod ledger;
+mod liquid;
+mod particles;
+mod regions;
 pub mod report;
 mod simulation;
 pub mod solids;

@@ -13,20 +13,40 @@ pub struct Report {
     pub penetration_max: f64,
     /// Most solver iterations that a strand took in one substep.
     pub iterations_max: u32,
+    /// Shortest and longest step that a model took within a substep [s].
+    lengths: Option<[f64; 2]>,
+    /// Tears of cords.
+    pub tears: u64,
     warnings: BTreeMap<String, u64>,
 }
 
 impl Report {
     /// Runs one stage of the step and books its time under `name`.
     pub fn stage<T>(&mut self, name: &'static str, work: impl FnOnce() -> T) -> T {
+        self.timed(name, |_| work())
+    }
+
+    /// Like [`Report::stage`], for work that reports by itself.
+    pub fn timed<T>(&mut self, name: &'static str, work: impl FnOnce(&mut Self) -> T) -> T {
         let start = Instant::now();
-        let result = work();
+        let result = work(self);
         let ms = start.elapsed().as_secs_f64() * 1e3;
         match self.stages.iter_mut().find(|(stage, _)| *stage == name) {
             Some((_, total)) => *total += ms,
             None => self.stages.push((name, ms)),
         }
         result
+    }
+
+    /// Notes the shortest and the longest step that a model took within a substep [s].
+    pub fn step_lengths(&mut self, shortest: f64, longest: f64) {
+        let [low, high] = self.lengths.unwrap_or([shortest, longest]);
+        self.lengths = Some([low.min(shortest), high.max(longest)]);
+    }
+
+    /// Shortest and longest step that a model took within a substep [s], if one took its own.
+    pub fn lengths(&self) -> Option<[f64; 2]> {
+        self.lengths
     }
 
     /// Notes a degraded result. The same text is counted, not repeated.

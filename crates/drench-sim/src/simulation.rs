@@ -1,18 +1,26 @@
 //! A simulation: built from a scene, advanced frame by frame, saved and restored.
 
+use crate::bodies;
+use crate::bodies::BodyScratch;
+use crate::boundary::{Boundary, BoundaryScratch};
 use crate::capture;
 use crate::checkpoint;
-use crate::grooms;
+use crate::cords::{self, CordWorking};
+use crate::flow::ForeignScratch;
 use crate::report::{Report, peak_memory_mb};
 use crate::solids::{SolidModel, Span};
 use crate::step::{self, substep};
 use crate::world::{Model, Scratch, State, World};
 use crate::{SimError, convert};
+use crate::{grains, grooms, liquid, particles};
 use drench_io::stats::{BodyStats, Energy, Strain};
 use drench_io::{Frame, FrameStats};
 use drench_physics::air::AirFlow;
+use drench_physics::cords::CordScratch;
 use drench_physics::diagnostics;
+use drench_physics::grains::GrainScratch;
 use drench_physics::interaction::{Deposit, Grid};
+use drench_physics::liquid::LiquidScratch;
 use drench_physics::strands::{Roots, StrandScratch, StrandState};
 use drench_scene::Scene;
 use glam::DVec3;
@@ -36,24 +44,61 @@ impl Simulation {
             vertices += body.model.vertex_count() as u64;
             strands.push(body);
         }
+        let (bodies, rigid) = bodies::build(scene, &solids)?;
+        let mut state = State { rigid, ..State::default() };
+        let (liquid, walls) = match liquid::build(scene, &solids)? {
+            Some((body, filled)) => {
+                state.liquid = filled;
+                let walls = Boundary::build(&solids, body.model.spacing, scene.simulation.seed)?;
+                (Some(body), walls)
+            }
+            None => (None, Boundary::default()),
+        };
+        let mut grains = Vec::with_capacity(scene.grains.len());
+        for body in &scene.grains {
+            let (body, filled) = grains::build(scene, body, &solids)?;
+            grains.push(body);
+            state.grains.push(filled);
+        }
+        let (mut cords, mut cord_states, mut segments) = (Vec::new(), Vec::new(), 0);
+        for cord in &scene.cords {
+            let (body, state) = cords::build(scene, cord, &solids, &bodies, segments)?;
+            segments += body.model.segment_count() as u64;
+            cords.push(body);
+            cord_states.push(state);
+        }
         let winds: Vec<_> = scene.winds.iter().map(convert::wind).collect();
         let model = Model {
             scene: scene.clone(),
             solids,
             strands,
+            cords,
+            bodies,
+            liquid,
+            walls,
+            grains,
             air: convert::air(&scene.air),
             flow: AirFlow::new(&winds, scene.simulation.seed),
             interaction,
         };
         let mut scratch = Scratch {
             solids: model.solids.iter().map(SolidModel::scratch).collect(),
+            cords: (model.cords.iter())
+                .map(|body| CordWorking { solver: CordScratch::new(&body.model), clamps: Vec::new() })
+                .collect(),
+            bodies: BodyScratch::default(),
             roots: model.strands.iter().map(|body| Roots::at_rest(vec![DVec3::ZERO; body.roots.len()])).collect(),
             strands: model.strands.iter().map(|body| StrandScratch::new(&body.model)).collect(),
+            walls: BoundaryScratch::default(),
+            liquid: LiquidScratch::default(),
+            grains: model.grains.iter().map(|_| GrainScratch::default()).collect(),
+            foreign: ForeignScratch::default(),
             grid: Grid::default(),
             boundary: Deposit::default(),
         };
-        step::pose(&model, &mut scratch, Span::at(0.0))?;
-        let strands = model
+        state.cords = cord_states;
+        step::pose(&model, &state, &mut scratch, Span::at(0.0))?;
+        state.strands = model
             .strands
             .iter()
             .map(|body| {
@@ -62,7 +107,8 @@ impl Simulation {
                 StrandState::at_rest(&body.model, world)
             })
             .collect();
-        Ok(Self { world: World { model, state: State { strands, ..State::default() }, scratch } })
+        state.ledger.initial = particles::water(&state).map(|(_, mass)| mass).sum();
+        Ok(Self { world: World { model, state, scratch } })
     }
 
     /// Lets strands settle for as long as the scene says, with all solids held at time 0; the figures of frame 0.
@@ -124,8 +170,10 @@ impl Simulation {
 
     /// What was repaired in the scene's meshes, with the solid's name.
     pub fn warnings(&self) -> Vec<String> {
-        let solids = &self.world.model.solids;
-        solids.iter().flat_map(|solid| solid.warnings.iter().map(|text| format!("{}: {text}", solid.name))).collect()
+        let (solids, bodies) = (&self.world.model.solids, &self.world.model.bodies);
+        let of_meshes =
+            solids.iter().flat_map(|solid| solid.warnings.iter().map(|text| format!("{}: {text}", solid.name)));
+        of_meshes.chain(bodies.warnings.iter().cloned()).collect()
     }
 
     /// What pictures, viewer and exports may see of the world now.
@@ -143,8 +191,8 @@ impl Simulation {
         checkpoint::decode(bytes, &mut self.world.state)?;
         // Frames and root directions of the last substep are scratch: compute them anew.
         let now = Span::at(self.time());
-        step::pose(&self.world.model, &mut self.world.scratch, now)?;
-        Ok(())
+        let World { model, state, scratch } = &mut self.world;
+        step::pose(model, state, scratch, now)
     }
 
     fn statistics(&self, report: Report, start: time::Instant, steps: u32) -> Result<FrameStats, SimError> {
@@ -170,25 +218,67 @@ impl Simulation {
             energy.gravitational += figures.gravitational_energy;
             speed_max = speed_max.max(figures.speed_max);
             let own = Strain { max: figures.strain_max, mean: figures.strain_mean };
-            bodies.insert(body.name.clone(), BodyStats { strain: own, speed_max: figures.speed_max });
+            bodies.insert(
+                body.name.clone(),
+                BodyStats { strain: Some(own), speed_max: figures.speed_max, ..BodyStats::default() },
+            );
+        }
+        let (mut elastic, mut pieces) = (None, 0);
+        for (body, cord) in model.cords.iter().zip(&state.cords) {
+            let (energies, figures) = cords::measure(model, body, cord);
+            energy.kinetic += energies[0];
+            *elastic.get_or_insert(0.0) += energies[1];
+            energy.gravitational += energies[2];
+            pieces += cord.piece_count() as u64;
+            speed_max = speed_max.max(figures.speed_max);
+            bodies.insert(body.name.clone(), figures);
+        }
+        energy.elastic = elastic;
+        if !model.cords.is_empty() {
+            let segments = model.cords.iter().map(|body| body.model.segment_count() as u64).sum();
+            counts.insert("cords".to_owned(), model.cords.len() as u64);
+            counts.insert("cord_segments".to_owned(), segments);
+            counts.insert("pieces".to_owned(), pieces);
+            counts.insert("tears".to_owned(), pieces - model.cords.len() as u64);
+        }
+        for (name, figures) in bodies::figures(model, state) {
+            speed_max = speed_max.max(figures.speed_max);
+            bodies.insert(name.to_owned(), figures);
+        }
+        let flowing = particles::measure(model, state);
+        for (name, figures) in flowing.bodies {
+            speed_max = speed_max.max(figures.speed_max);
+            bodies.insert(name, figures);
+        }
+        for [kinetic, gravitational] in [state.rigid.energy(), flowing.energy] {
+            energy.kinetic += kinetic;
+            energy.gravitational += gravitational;
+        }
+        counts.extend(flowing.counts);
+        if !state.rigid.is_empty() {
+            counts.insert("rigid_bodies".to_owned(), state.rigid.bodies().len() as u64);
         }
         let has_strands = !model.strands.is_empty();
         let dt = if steps > 0 { self.dt() } else { 0.0 };
+        let [dt_min, dt_max] = report.lengths().unwrap_or([dt, dt]);
+        let has_particles = model.liquid.is_some() || !model.grains.is_empty();
+        let has_water = model.liquid.is_some() || model.grains.iter().any(|body| body.model.wetness().is_some());
         Ok(FrameStats {
             frame: state.frame,
             time: self.time(),
             steps,
-            dt_min: dt,
-            dt_max: dt,
+            dt_min,
+            dt_max,
             wall_ms: start.elapsed().as_secs_f64() * 1e3,
             stages: report.stages().iter().map(|(name, ms)| ((*name).to_owned(), *ms)).collect(),
             counts,
             memory_mb: peak_memory_mb(),
-            water: None,
+            water: has_water.then(|| state.ledger.close(particles::water(state))),
             strain: has_strands.then_some(strain),
             penetration_max: report.penetration_max,
             speed_max,
-            energy: has_strands.then_some(energy),
+            energy: (has_strands || !model.cords.is_empty() || has_particles || !state.rigid.is_empty())
+                .then_some(energy),
             warnings: report.warnings(),
             bodies,
         })

@@ -163,6 +163,22 @@ impl SolidScratch {
         if model.animation.is_some() { &self.deformed[1] } else { &model.mesh.positions }
     }
 
+    /// Where matter `depth` [m] below a point of the skin is at the beginning and at the end of the substep [m].
+    pub fn path(&self, model: &SolidModel, point: &SurfacePoint, depth: f64) -> [DVec3; 2] {
+        let triangles = &model.mesh.triangles;
+        let (before, after) = match model.animation {
+            Some(_) => (&self.deformed[0], &self.deformed[1]),
+            None => (&model.mesh.positions, &model.mesh.positions),
+        };
+        let [a, b, c] = triangles[point.triangle as usize].map(|vertex| after[vertex as usize]);
+        let below = (b - a).cross(c - a).normalize_or_zero() * -depth;
+        let at = |place: &Placement, local: DVec3| place.rotation * local + place.translation;
+        [
+            at(&self.before, point.interpolate(triangles, before) + below),
+            at(&self.after, point.interpolate(triangles, after) + below),
+        ]
+    }
+
     /// Moves the roots of a groom along with the skin under them.
     pub fn carry_roots(&self, model: &SolidModel, body: &StrandBody, roots: &mut Roots) {
         roots.advance();
@@ -186,9 +202,12 @@ impl SolidScratch {
     }
 }
 
-/// Brings all solids from where they are to where the scene has them at the end of the substep.
+/// Brings all solids that the scene moves from where they are to where the scene has them at the end of the substep.
 pub fn move_to(model: &Model, solids: &mut [SolidScratch], span: Span) -> Result<(), SimError> {
     for (index, (solid, scratch)) in model.solids.iter().zip(solids).enumerate() {
+        if model.scene.solids[index].body.is_some() {
+            continue;
+        }
         scratch.before = placement(&model.scene, index, span.from)?;
         scratch.after = placement(&model.scene, index, span.to)?;
         let Some(animation) = &solid.animation else { continue };
@@ -253,9 +272,14 @@ pub fn colliders<'a>(
     solids: &'a [SolidScratch],
     skins: &'a [Option<SkinMotion<'a>>],
 ) -> Vec<Collider<'a>> {
-    let of_solid = |((solid, scratch), skin): ((&'a SolidModel, &'a SolidScratch), &'a Option<SkinMotion<'a>>)| {
+    let of_solid = |index: usize| {
+        let (solid, scratch, skin): (&'a SolidModel, &'a SolidScratch, &'a Option<SkinMotion<'a>>) =
+            (&model.solids[index], &solids[index], &skins[index]);
         let field = scratch.field.as_ref().or(solid.field.as_ref())?;
-        let rigid = Collider::new(field, scratch.before, scratch.after, solid.friction);
+        let mut rigid = Collider::new(field, scratch.before, scratch.after, solid.friction);
+        if let Some(body) = model.bodies.of_solid(index) {
+            rigid = rigid.of_body(body);
+        }
         Some(match skin {
             Some(skin) => rigid.deforming(&*skin.displacement, skin.most),
             None => rigid,
@@ -265,7 +289,7 @@ pub fn colliders<'a>(
         let place = Placement::at(DVec3::Y * ground.height);
         Collider::new(&Field::HalfSpace, place, place, ground.friction)
     });
-    model.solids.iter().zip(solids).zip(skins).filter_map(of_solid).chain(ground).collect()
+    (0..model.solids.len()).filter_map(of_solid).chain(ground).collect()
 }
 
 /// Enters the solids into the interaction grid, a little below their skin [Henne2013, 4.2.5].
@@ -274,23 +298,40 @@ pub fn deposit(model: &Model, solids: &[SolidScratch], interaction: &Interaction
     let Some(density) = model.scene.interaction.as_ref().and_then(|interaction| interaction.boundary) else { return };
     let depth = 0.5 * interaction.cell;
     for (solid, scratch) in model.solids.iter().zip(solids) {
-        let positions = scratch.positions(solid);
-        let before = if solid.animation.is_some() { &scratch.deformed[0] } else { &solid.mesh.positions };
-        let samples: Vec<BoundarySample> = solid
-            .boundary
-            .par_iter()
-            .map(|point| {
-                let triangles = &solid.mesh.triangles;
-                let [a, b, c] = triangles[point.triangle as usize].map(|vertex| positions[vertex as usize]);
-                let below = (b - a).cross(c - a).normalize_or_zero() * -depth;
-                let at = |place: &Placement, local: DVec3| place.rotation * local + place.translation;
-                let now = at(&scratch.after, point.interpolate(triangles, positions) + below);
-                let then = at(&scratch.before, point.interpolate(triangles, before) + below);
-                BoundarySample { position: now, velocity: (now - then) / dt, density }
-            })
-            .collect();
+        let sample = |point: &SurfacePoint| {
+            let [then, now] = scratch.path(solid, point, depth);
+            BoundarySample { position: now, velocity: (now - then) / dt, density }
+        };
+        let samples: Vec<BoundarySample> = solid.boundary.par_iter().map(sample).collect();
         deposit.insert_boundary(interaction, &samples);
     }
+}
+
+/// The field of a solid at rest, whether or not anything collides with it.
+pub fn field_at_rest(solid: &Solid, model: &SolidModel) -> Result<Field, SimError> {
+    let wrap = |source| SimError::Solid { solid: solid.name.clone(), source };
+    model.field.clone().map_or_else(|| field_of(solid, &model.mesh, false).map_err(wrap), Ok)
+}
+
+/// Distances of a point from everything that collides, at the beginning [m], with names.
+fn distances<'a>(scene: &'a Scene, solids: &'a [SolidModel], point: DVec3) -> impl Iterator<Item = (&'a str, f64)> {
+    let of_solid = move |(index, solid): (usize, &'a SolidModel)| {
+        let pose = scene.pose_of(index, 0.0);
+        let local = pose.rotation.inverse() * (point - pose.position);
+        solid.field.as_ref().map(|field| (solid.name.as_str(), field.distance(local)))
+    };
+    let ground = scene.ground.as_ref().map(|ground| ("the ground", point.y - ground.height));
+    solids.iter().enumerate().filter_map(of_solid).chain(ground)
+}
+
+/// Distance of a point from the nearest solid at the beginning, negative inside [m].
+pub fn clearance(scene: &Scene, solids: &[SolidModel], point: DVec3) -> f64 {
+    distances(scene, solids, point).fold(f64::INFINITY, |least, (_, distance)| least.min(distance))
+}
+
+/// The solid that a point is inside of at the beginning, if there is one.
+pub fn solid_around<'a>(scene: &'a Scene, solids: &'a [SolidModel], point: DVec3) -> Option<&'a str> {
+    distances(scene, solids, point).find(|(_, distance)| *distance < 0.0).map(|(name, _)| name)
 }
 
 /// Whether two solids have the same mesh and the same field.

@@ -1,9 +1,12 @@
 //! The time step.
 
 use crate::SimError;
+use crate::cords::CordWorking;
 use crate::report::Report;
 use crate::solids::{self, Span};
-use crate::world::{Model, Scratch, World};
+use crate::world::{Model, Scratch, State, World};
+use crate::{bodies, cords, flow};
+use drench_physics::cords::Bodies;
 use drench_physics::strands::{self, Environment, Tally};
 use drench_physics::{PhysicsError, diagnostics};
 
@@ -12,8 +15,18 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
     let World { model, state, scratch } = world;
     let dt = span.dt;
 
-    report.stage("motion", || pose(model, scratch, span))?;
+    report.stage("motion", || {
+        solids::move_to(model, &mut scratch.solids, span)?;
+        bodies::begin(model, state, &mut scratch.bodies, &mut scratch.solids, &model.flow.at(span.to), span);
+        Ok(())
+    })?;
 
+    solve_cords(model, state, scratch, span, report)?;
+    flow::advance(model, state, scratch, span, report)?;
+
+    report.stage("bodies", || bodies::step(model, state, &scratch.bodies, &mut scratch.solids, span))?;
+
+    carry_roots(model, scratch);
     let skins = solids::skins(model, &scratch.solids);
     let colliders = solids::colliders(model, &scratch.solids, &skins);
     let environment = Environment {
@@ -53,13 +66,61 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
     Ok(())
 }
 
-/// Moves the solids, and the roots with them, to where the scene has them at the end of the substep.
-pub fn pose(model: &Model, scratch: &mut Scratch, span: Span) -> Result<(), SimError> {
-    solids::move_to(model, &mut scratch.solids, span)?;
+/// Moves the cords, and books what they do to rigid bodies.
+fn solve_cords(
+    model: &Model,
+    state: &mut State,
+    scratch: &mut Scratch,
+    span: Span,
+    report: &mut Report,
+) -> Result<(), SimError> {
+    if model.cords.is_empty() {
+        return Ok(());
+    }
+    let Scratch { cords: working, bodies, solids, .. } = scratch;
+    let skins = solids::skins(model, solids);
+    let colliders = solids::colliders(model, solids, &skins);
+    let environment = Environment {
+        gravity: model.scene.simulation.gravity,
+        air: model.air,
+        breeze: model.flow.at(span.to),
+        colliders: &colliders,
+    };
+    let mut bodies = Bodies { states: &mut bodies.states, pushes: &mut bodies.pushes };
+    for ((body, cord), working) in model.cords.iter().zip(&mut state.cords).zip(working) {
+        let tally = report.stage("cords", || {
+            cords::clamps(body, solids, span.from, &mut working.clamps);
+            let CordWorking { solver, clamps } = working;
+            drench_physics::cords::solve(&body.model, cord, solver, clamps, &environment, &mut bodies, span.dt)
+        });
+        let tally = tally.map_err(|source| cords::diverged(body, span.to, source))?;
+        report.contacts = report.contacts.max(tally.contacts);
+        report.penetration_max = report.penetration_max.max(tally.penetration_max);
+        report.tears += tally.torn_by_pull + tally.torn_by_twist;
+        if tally.unconverged > 0 {
+            report.warn(format!("{}: lengths stopped at the limit of rounds before they were right", body.name));
+        }
+        if !tally.speed_max.is_finite() {
+            let source = PhysicsError::NotFinite { body: body.name.clone(), strand: 0 };
+            return Err(SimError::Diverged { time: span.to, stage: "cords", source });
+        }
+    }
+    Ok(())
+}
+
+/// Puts the solids, and the roots with them, where they are at an instant.
+pub fn pose(model: &Model, state: &State, scratch: &mut Scratch, now: Span) -> Result<(), SimError> {
+    solids::move_to(model, &mut scratch.solids, now)?;
+    bodies::stand(model, state, &mut scratch.solids);
+    carry_roots(model, scratch);
+    Ok(())
+}
+
+/// Moves the roots along with the solids that they grow on.
+fn carry_roots(model: &Model, scratch: &mut Scratch) {
     for (body, roots) in model.strands.iter().zip(&mut scratch.roots) {
         scratch.solids[body.solid].carry_roots(&model.solids[body.solid], body, roots);
     }
-    Ok(())
 }
 
 /// Takes over what a solve met.

@@ -3,12 +3,22 @@
 //! Architecture invariant: a step is a function of model and state. Dropping the scratch between two steps changes no
 //! bit, so a checkpoint holds the state alone.
 
+use crate::bodies::{BodyModel, BodyScratch};
+use crate::boundary::{Boundary, BoundaryScratch};
+use crate::cords::{CordBody, CordWorking};
+use crate::flow::ForeignScratch;
+use crate::grains::GrainBody;
 use crate::ledger::Ledger;
+use crate::liquid::LiquidBody;
 use crate::solids::{SolidModel, SolidScratch};
 use drench_geometry::SurfacePoint;
 use drench_geometry::groom::Children;
 use drench_physics::air::{Air, AirFlow};
+use drench_physics::cords::CordState;
+use drench_physics::grains::{GrainScratch, GrainState};
 use drench_physics::interaction::{Deposit, Grid, Interaction};
+use drench_physics::liquid::{LiquidScratch, LiquidState};
+use drench_physics::rigid::RigidWorld;
 use drench_physics::strands::{Roots, StrandModel, StrandScratch, StrandState};
 use drench_scene::Scene;
 use glam::{DVec2, DVec3};
@@ -33,6 +43,16 @@ pub struct Model {
     pub solids: Vec<SolidModel>,
     /// Strands, one entry per groom.
     pub strands: Vec<StrandBody>,
+    /// Cords, in the scene's order.
+    pub cords: Vec<CordBody>,
+    /// Solids that are rigid bodies.
+    pub bodies: BodyModel,
+    /// The liquid, if there is one.
+    pub liquid: Option<LiquidBody>,
+    /// Solids as the liquid feels them.
+    pub walls: Boundary,
+    /// Grains, one entry per body.
+    pub grains: Vec<GrainBody>,
     /// The air at rest.
     pub air: Air,
     /// The winds together.
@@ -63,12 +83,20 @@ pub struct StrandBody {
 }
 
 /// What must be saved to go on.
-#[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+#[derive(Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct State {
     /// Frames done. Time follows from it: a clock that is added to would drift.
     pub frame: u32,
     /// Positions and velocities, one entry per groom.
     pub strands: Vec<StrandState>,
+    /// Cords with their twist, tension and tears, in the scene's order.
+    pub cords: Vec<CordState>,
+    /// Rigid bodies and their contacts.
+    pub rigid: RigidWorld,
+    /// The liquid; empty if there is none.
+    pub liquid: LiquidState,
+    /// Grains, one entry per body.
+    pub grains: Vec<GrainState>,
     /// The water that came and went.
     pub ledger: Ledger,
 }
@@ -78,10 +106,22 @@ pub struct State {
 pub struct Scratch {
     /// Where the solids are at the beginning and the end of the substep.
     pub solids: Vec<SolidScratch>,
+    /// Cords and what holds them, in the scene's order.
+    pub cords: Vec<CordWorking>,
+    /// Rigid bodies, and what pushes them.
+    pub bodies: BodyScratch,
     /// Where the roots are at the end of the substep, one entry per groom.
     pub roots: Vec<Roots>,
     /// Working memory of the strand solvers, one entry per groom.
     pub strands: Vec<StrandScratch>,
+    /// Samples of the solids for the liquid.
+    pub walls: BoundaryScratch,
+    /// Working memory of the liquid.
+    pub liquid: LiquidScratch,
+    /// Working memory of the grains, one entry per body.
+    pub grains: Vec<GrainScratch>,
+    /// The grains as the liquid feels them.
+    pub foreign: ForeignScratch,
     /// The interaction grid.
     pub grid: Grid,
     /// What solids deposit in the grid.

@@ -82,6 +82,7 @@ pub struct Collider<'a> {
     origin_before: DVec3,
     /// Norm of (relative rotation - 1): how much faster points farther away move.
     turn: f64,
+    moves: bool,
 }
 
 impl<'a> Collider<'a> {
@@ -104,12 +105,36 @@ impl<'a> Collider<'a> {
             origin: after.translation,
             origin_before: before.translation,
             turn: 2.0 * half_angle_sine + (after.scale / before.scale - 1.0).abs(),
+            moves: before != after,
         }
     }
 
     /// The same solid with a surface that also deforms over the substep, nowhere by more than `most` [local m].
     pub fn deforming(self, deformation: Deformation<'a>, most: f64) -> Self {
-        Self { deformation: Some(deformation), deformed_most: most, ..self }
+        Self { deformation: Some(deformation), deformed_most: most, moves: true, ..self }
+    }
+
+    /// Coulomb friction of its surface.
+    pub(crate) fn friction(&self) -> f64 {
+        self.friction
+    }
+
+    /// Whether it moves or deforms during the substep.
+    pub(crate) fn moves(&self) -> bool {
+        self.moves
+    }
+
+    /// How far the substep carries the matter of the solid that is at a point before it [m].
+    pub(crate) fn carried(&self, point: DVec3) -> DVec3 {
+        if self.moves { self.world(self.local_before(point)) - point } else { DVec3::ZERO }
+    }
+
+    /// Signed distance [m] of a point and the direction out of the solid when part `done` of the substep is over: exact
+    /// at its ends, between them as if the solid moved evenly.
+    pub(crate) fn meet(&self, point: DVec3, done: f64) -> (f64, DVec3) {
+        let seen = if self.moves { point + self.carried(point) * (1.0 - done) } else { point };
+        let (distance, gradient) = self.sample(self.local(seen));
+        (distance * self.scale, self.outward * gradient)
     }
 
     /// The same solid as part of a rigid body, which gets what cords do to it.
@@ -151,6 +176,15 @@ impl<'a> Collider<'a> {
     #[inline]
     fn distance(&self, local: DVec3) -> f64 {
         self.field.distance(local)
+    }
+
+    /// How far the solid's matter that is at this point of the world after the substep went during it [m].
+    pub(crate) fn displacement(&self, after: DVec3) -> DVec3 {
+        let local = self.local(after);
+        let before = self.inward_before.transpose() * (local / self.inverse_scale_before) + self.origin_before;
+        let deformed =
+            self.deformation.map_or(DVec3::ZERO, |deformation| self.outward * deformation(local) * self.scale);
+        after - before + deformed
     }
 
     /// How far the solid's motion carries any point within `reach` of `point` over the substep, at most [m].

@@ -135,7 +135,7 @@ impl Regions {
             }
         }
         let chains = Chains { rest: &self.rest, masses: &self.masses, extents: &self.extents };
-        match_shape(&mut self.work, chains, Turn::new(turns), Lane::ONE, &mut self.positions);
+        match_shape(&mut self.work, chains, &[], Turn::new(turns), Lane::ONE, &mut self.positions);
     }
 }
 
@@ -179,16 +179,26 @@ fn move_piece(
 /// Takes off the rigid part of the ways that vertices at `positions` go: afterwards they carry no momentum and no angular momentum,
 /// or no angular momentum about a pivot if there is one.
 pub(super) fn without_momentum(positions: &[DVec3], masses: &[f64], pivot: Option<DVec3>, ways: &mut [DVec3]) {
+    if pivot.is_none() {
+        let drift = centre(ways, masses);
+        ways.iter_mut().for_each(|way| *way -= drift);
+    }
+    let spin = spin_of(positions, masses, pivot, ways);
+    let about = pivot.unwrap_or_else(|| centre(positions, masses));
+    for (x, way) in positions.iter().zip(ways) {
+        *way -= spin.cross(*x - about);
+    }
+}
+
+/// Mean of values, weighed by masses.
+pub(super) fn centre(values: &[DVec3], masses: &[f64]) -> DVec3 {
     let total: f64 = masses.iter().sum();
-    let mean = |values: &[DVec3]| values.iter().zip(masses).map(|(value, m)| *value * *m).sum::<DVec3>() / total;
-    let centre = match pivot {
-        Some(pivot) => pivot,
-        None => {
-            let drift = mean(ways);
-            ways.iter_mut().for_each(|way| *way -= drift);
-            mean(positions)
-        }
-    };
+    values.iter().zip(masses).map(|(value, m)| *value * *m).sum::<DVec3>() / total
+}
+
+/// The rotation that has the angular momentum of the ways that vertices go, about a pivot or their centre.
+pub(super) fn spin_of(positions: &[DVec3], masses: &[f64], pivot: Option<DVec3>, ways: &[DVec3]) -> DVec3 {
+    let centre = pivot.unwrap_or_else(|| centre(positions, masses));
     let (mut angular, mut square, mut inertia) = (DVec3::ZERO, 0.0, DMat3::ZERO);
     for ((x, m), way) in positions.iter().zip(masses).zip(ways.iter()) {
         let arm = *x - centre;
@@ -199,9 +209,5 @@ pub(super) fn without_momentum(positions: &[DVec3], masses: &[f64], pivot: Optio
     // A straight cord has no inertia about itself, and no angular momentum either.
     inertia += DMat3::from_diagonal(DVec3::splat(square * (1.0 + 1e-9) + 1e-300));
     let spin = inertia.inverse() * angular;
-    if spin.is_finite() {
-        for (x, way) in positions.iter().zip(ways) {
-            *way -= spin.cross(*x - centre);
-        }
-    }
+    if spin.is_finite() { spin } else { DVec3::ZERO }
 }

@@ -91,9 +91,10 @@ pub(crate) struct Grip {
     pub anchor: DVec3,
     /// Where it was held at the beginning of the substep.
     pub begin: DVec3,
-    /// (1 + m K)^-1, and K (1 + m K)^-1.
+    /// (1 + m K)^-1.
     pub share: DMat3,
-    pub answer: DMat3,
+    /// m + K^-1, the mass that a pull at the vertex meets [kg]; none if it cannot be moved.
+    pub inertia: Option<DMat3>,
 }
 
 /// A segment whose roll is held.
@@ -204,8 +205,8 @@ impl Grips {
         body: Option<usize>,
         bodies: &Bodies,
     ) {
-        let (begin, share, answer) = match body {
-            None => (state.positions[vertex], DMat3::ZERO, DMat3::ZERO),
+        let (begin, share, inertia) = match body {
+            None => (state.positions[vertex], DMat3::ZERO, None),
             Some(index) => {
                 let body = &bodies.states[index];
                 let lever = body.rotation * anchor;
@@ -216,11 +217,13 @@ impl Grips {
                 );
                 // K = 1/M - [r] I^-1 [r].
                 let k = DMat3::from_diagonal(DVec3::splat(body.inverse_mass)) - cross * body.inverse_inertia * cross;
-                let share = (DMat3::IDENTITY + k * state.mass(model, piece, vertex)).inverse();
-                (body.centre + lever, share, k * share)
+                let mass = state.mass(model, piece, vertex);
+                let share = (DMat3::IDENTITY + k * mass).inverse();
+                let own = DMat3::from_diagonal(DVec3::splat(mass));
+                (body.centre + lever, share, (body.inverse_mass > 0.0).then(|| k.inverse() + own))
             }
         };
-        self.vertices.push(Grip { vertex, body, anchor, begin, share, answer });
+        self.vertices.push(Grip { vertex, body, anchor, begin, share, inertia });
         self.of_vertex[vertex] = self.vertices.len() as u32;
     }
 }

@@ -1,11 +1,11 @@
 //! Flicking: what a cord that is let go, or torn, does with the energy it had stored [Rungjiratananon2012, section 4.4.3].
 //!
-//! When the tension of a segment falls from T0 to T1 in one substep, the implicit solution of the lengths loses
+//! Implicit Euler takes U(x) - U(x') - U'(x') (x - x') + sum dt^2 F^2 / (2 m) from an energy U, with the forces F at the end. When tensions
+//! fall from T0 to T1 in one substep that is
 //!
-//! D = (T0 - T1)^2 L0 / (2 E A),
+//! D = sum (T0 - T1)^2 L0 / (2 E A) + sum dt^2 F^2 / (2 m);
 //!
-//! because sum U(x) - U(x') - U'(x') (x - x') is what implicit Euler takes from energy U; for T1 = 0 that is all that was stored,
-//! sigma^2 / (2 E) A L0, and for a load that is taken off slowly it vanishes. Flicking gives D back as motion along the way by which the
+//! for T1 = 0 it is all that was stored, sigma^2 / (2 E) A L0, and for a load that is taken off slowly it vanishes. Flicking gives D back as motion along the way by which the
 //! run has shortened, p: from its held end, or from its centre if both ends are free (without momentum or angular momentum). The
 //! factor f of p solves sum m (v + f p)^2 / 2 = sum m v^2 / 2 + D: no energy is made. In a long free run this is the speed
 //! sigma / sqrt(rho E) of an unloading wave, up to the shape of p.
@@ -15,12 +15,13 @@
 use super::bend::without_momentum;
 use super::clamp::Bodies;
 use super::model::CordModel;
+use super::predict::net_tension;
 use super::state::{CordScratch, CordState, Tally};
 use super::tension::Run;
 use glam::DVec3;
 
-/// Part of the tension that must go in a substep to be a release.
-const SUDDEN: f64 = 0.5;
+/// Part of the tension that is left after a substep, at most, if it is let go and not just eased.
+const SUDDEN: f64 = 0.9;
 
 /// Flings back the runs that have been let go in this substep.
 pub(super) fn flick(
@@ -37,10 +38,18 @@ pub(super) fn flick(
         if held == [true, true] {
             continue;
         }
-        let energy = shorten(model, state, scratch, run, held[1]);
+        let [mut energy, stored] = shorten(model, state, scratch, run, held[1]);
         if energy <= 0.0 {
             continue;
         }
+        let segments = state.segments(run.piece);
+        for v in run.ends()[0]..=run.ends()[1] {
+            if scratch.grips.at(v).is_none() && scratch.normals[v] == DVec3::ZERO {
+                let force = net_tension(&state.tensions, &scratch.tangents, segments.clone(), v - run.piece);
+                energy += 0.5 * dt * dt * force.length_squared() / scratch.mass[v];
+            }
+        }
+        energy = energy.min(stored);
         let [first, last] = run.ends();
         let way = &mut scratch.forces[first..=last];
         if held == [false, false] {
@@ -77,9 +86,9 @@ pub(super) fn flick(
 }
 
 /// The way p that each vertex of a run has gone because segments were let go, in `forces` of the scratch, counted from the first vertex or
-/// from the last if that is held; returns the energy D.
-fn shorten(model: &CordModel, state: &CordState, scratch: &mut CordScratch, run: &Run, from_last: bool) -> f64 {
-    let mut energy = 0.0;
+/// from the last if that is held; returns the first part of the energy D, and all that was stored.
+fn shorten(model: &CordModel, state: &CordState, scratch: &mut CordScratch, run: &Run, from_last: bool) -> [f64; 2] {
+    let (mut energy, mut stored) = (0.0, 0.0);
     let (mut gone, mut total) = (DVec3::ZERO, DVec3::ZERO);
     let [first, last] = run.ends();
     scratch.forces[first] = DVec3::ZERO;
@@ -89,6 +98,7 @@ fn shorten(model: &CordModel, state: &CordState, scratch: &mut CordScratch, run:
             let drop = before - now;
             let compliance = model.lengths[s] / (model.tensile_curve(s).elastic * model.areas[s]);
             energy += 0.5 * drop * drop * compliance;
+            stored += 0.5 * (before * before - now * now) * compliance;
             gone -= scratch.tangents[s] * (drop * compliance);
         }
         scratch.forces[s + run.piece + 1] = gone;
@@ -97,5 +107,5 @@ fn shorten(model: &CordModel, state: &CordState, scratch: &mut CordScratch, run:
         total = gone;
     }
     scratch.forces[first..=last].iter_mut().for_each(|way| *way -= total);
-    energy
+    [energy, stored]
 }

@@ -75,6 +75,7 @@ pub fn solve(
         touch::touch(model, state, scratch, &around, true, &mut tally);
         touch::react(state, scratch, &around, bodies);
     }
+    tension::keep_angular_momentum(state, scratch);
     tension::settle(model, state, scratch, &mut tally);
     twist::turn(model, state, scratch, &around, bodies, &mut tally);
     advance(state, scratch, dt);

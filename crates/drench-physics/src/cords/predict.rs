@@ -3,7 +3,7 @@
 use super::clamp::{Bodies, Grips};
 use super::model::CordModel;
 use super::state::{CordScratch, CordState};
-use super::tension::Run;
+use super::tension::{self, Run};
 use super::{Surroundings, twist};
 use crate::strands::Material;
 use crate::strands::forces::Forces;
@@ -30,11 +30,13 @@ pub(super) fn predict(
 /// Masses, and directions of segments.
 fn measure(model: &CordModel, state: &CordState, scratch: &mut CordScratch) {
     let vertices = state.positions.len();
-    let CordScratch { mass, inverse_mass, normals, touched, before, along, spans, tensions, grips, .. } = scratch;
+    let CordScratch { mass, inverse_mass, normals, touched, pushed, before, spans, tensions, grips, .. } = scratch;
     mass.clear();
     mass.resize(vertices, 0.0);
     normals.clear();
     normals.resize(vertices, DVec3::ZERO);
+    pushed.clear();
+    pushed.resize(vertices, DVec3::ZERO);
     touched.clear();
     touched.resize(vertices, 0);
     tensions.copy_from_slice(&state.tensions);
@@ -48,21 +50,20 @@ fn measure(model: &CordModel, state: &CordState, scratch: &mut CordScratch) {
             let edge = state.positions[v + 1] - state.positions[v];
             spans[s] = edge.length();
             let rest = model.rest[s] / model.lengths[s];
-            let direction = if spans[s] > 1e-9 * model.lengths[s] { edge / spans[s] } else { rest };
-            before[s] = direction;
-            along[s] = direction;
+            before[s] = if spans[s] > 1e-9 * model.lengths[s] { edge / spans[s] } else { rest };
         }
     }
     inverse_mass.clear();
     inverse_mass.extend(mass.iter().zip(&grips.of_vertex).map(|(m, held)| if *held == 0 { 1.0 / m } else { 0.0 }));
 }
 
-/// `free` without tension, `next` with that of the last step.
+/// `free` without tension; `next` without weight too, which tension mostly bears: what bending starts from.
 fn accelerate(model: &CordModel, state: &CordState, scratch: &mut CordScratch, around: &Surroundings) {
     let dt = around.dt;
     let air = Material { density: model.material.density, damping: model.material.damping, ..Material::default() };
     let forces = Forces::new(around.environment, &air, dt);
-    let CordScratch { free, next, mass, inverse_mass, along, forces: others, .. } = scratch;
+    let CordScratch { free, next, mass, before, forces: others, .. } = scratch;
+    let fallen = around.environment.gravity * (dt * dt);
     free.clear();
     next.clear();
     for piece in 0..state.piece_count() {
@@ -72,16 +73,15 @@ fn accelerate(model: &CordModel, state: &CordState, scratch: &mut CordScratch, a
             let at: [usize; LANES] = std::array::from_fn(|lane| (first + lane).min(vertices.end - 1));
             let segment = |v: usize| (v - piece).min(segments.end - 1);
             let velocity = Lane3::new(at.map(|v| state.velocities[v]));
-            let tangent = Lane3::new(at.map(|v| along[segment(v)]));
+            let tangent = Lane3::new(at.map(|v| before[segment(v)]));
             let radius = Lane::new(at.map(|v| model.radii[segment(v)]));
             let wind = forces.wind_at(state.positions[first]);
             let moved = forces.velocity(velocity, tangent, radius, wind).to_array();
             for (lane, v) in (first..(first + LANES).min(vertices.end)).enumerate() {
                 let pushed = moved[lane] + others[v] * (dt / mass[v]);
                 let place = state.positions[v] + pushed * dt;
-                let pull = net_tension(&state.tensions, along, segments.clone(), v - piece);
                 free.push(place);
-                next.push(place + pull * (dt * dt * inverse_mass[v]));
+                next.push(place - fallen);
             }
         }
     }
@@ -89,13 +89,18 @@ fn accelerate(model: &CordModel, state: &CordState, scratch: &mut CordScratch, a
 
 /// Force of the tensions on the vertex before segment `after` [N].
 #[inline]
-pub(super) fn net_tension(tensions: &[f64], along: &[DVec3], segments: std::ops::Range<usize>, after: usize) -> DVec3 {
+pub(super) fn net_tension(
+    tensions: &[f64],
+    directions: &[DVec3],
+    segments: std::ops::Range<usize>,
+    after: usize,
+) -> DVec3 {
     let mut pull = DVec3::ZERO;
     if after < segments.end {
-        pull += along[after] * tensions[after];
+        pull += directions[after] * tensions[after];
     }
     if after > segments.start {
-        pull -= along[after - 1] * tensions[after - 1];
+        pull -= directions[after - 1] * tensions[after - 1];
     }
     pull
 }
@@ -108,7 +113,7 @@ fn find_runs(state: &CordState, grips: &Grips, runs: &mut Vec<Run>) {
         let mut first = segments.start;
         for s in segments.clone() {
             if s + 1 == segments.end || grips.of_vertex[s + piece + 1] != 0 {
-                runs.push(Run::new(piece, first..s + 1));
+                runs.push(Run::new(piece, first..s + 1, grips));
                 first = s + 1;
             }
         }
@@ -119,15 +124,18 @@ fn find_runs(state: &CordState, grips: &Grips, runs: &mut Vec<Run>) {
 /// holder takes it.
 fn carry_along(state: &CordState, scratch: &mut CordScratch, around: &Surroundings, bodies: &mut Bodies) {
     let (gravity, dt) = (around.environment.gravity, around.dt);
-    let CordScratch { grips, mass, free, next, along, .. } = scratch;
+    let mut runs = std::mem::take(&mut scratch.runs);
+    for run in runs.iter_mut().filter(|run| run.coupled()) {
+        tension::pull_ends(state, scratch, run, dt, bodies);
+    }
+    scratch.runs = runs;
+    let CordScratch { grips, mass, free, next, .. } = scratch;
     for grip in &grips.vertices {
         let Some(index) = grip.body else { continue };
         let v = grip.vertex;
-        let piece = state.offsets.partition_point(|&first| first as usize <= v) - 1;
         let inertial = (free[v] - state.positions[v]) / dt;
         let led = (grip.end(bodies, gravity, dt) - grip.begin) / dt;
-        let pull = net_tension(&state.tensions, along, state.segments(piece), v - piece);
-        bodies.push(index, grip.share * ((inertial - led) * mass[v] + pull * dt), grip.begin);
+        bodies.push(index, grip.share * ((inertial - led) * mass[v]), grip.begin);
     }
     for grip in &grips.vertices {
         next[grip.vertex] = grip.end(bodies, gravity, dt);

@@ -9,7 +9,7 @@
 use super::bend::Regions;
 use super::clamp::Grips;
 use super::model::CordModel;
-use super::tension::Run;
+use super::tension::{Block, Bond, Run};
 use crate::error::PhysicsError;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -211,11 +211,12 @@ pub struct CordScratch {
     /// Normal of the solid that each vertex lies on, 0 if it lies on none; the body that solid belongs to.
     pub(crate) normals: Vec<DVec3>,
     pub(crate) touched: Vec<u32>,
+    /// How far solids have moved each vertex.
+    pub(crate) pushed: Vec<DVec3>,
     /// Forces on vertices beside weight and drag.
     pub(crate) forces: Vec<DVec3>,
-    /// Directions of segments at the beginning, those along which tension acts, and those at the end.
+    /// Directions of segments at the beginning and at the end.
     pub(crate) before: Vec<DVec3>,
-    pub(crate) along: Vec<DVec3>,
     pub(crate) tangents: Vec<DVec3>,
     /// Tension at the beginning; rows of tridiagonal systems.
     pub(crate) tensions: Vec<f64>,
@@ -229,6 +230,8 @@ pub struct CordScratch {
     pub(crate) sums: Vec<[f64; 2]>,
     pub(crate) averages: Vec<f64>,
     pub(crate) runs: Vec<Run>,
+    pub(crate) blocks: Vec<Block>,
+    pub(crate) bonds: Vec<Bond>,
     pub(crate) grips: Grips,
     /// Regions of chain shape matching.
     pub(crate) regions: Regions,
@@ -245,9 +248,9 @@ impl CordScratch {
             inverse_mass: Vec::with_capacity(vertices),
             normals: Vec::with_capacity(vertices),
             touched: Vec::with_capacity(vertices),
+            pushed: Vec::with_capacity(vertices),
             forces: Vec::with_capacity(vertices),
             before: vec![DVec3::X; segments],
-            along: vec![DVec3::X; segments],
             tangents: vec![DVec3::X; segments],
             tensions: vec![0.0; segments],
             rows: vec![[0.0; 2]; segments],
@@ -258,6 +261,8 @@ impl CordScratch {
             sums: Vec::new(),
             averages: Vec::new(),
             runs: Vec::with_capacity(segments),
+            blocks: vec![Block::FIXED; vertices],
+            bonds: vec![Bond::default(); segments],
             grips: Grips::default(),
             regions: Regions::default(),
         }

@@ -1,33 +1,44 @@
 //! Lengths and tensions at once.
 //!
-//! Over a substep tension T_s acts along the direction h_s that segment s has at the beginning, so that linear and angular momentum
-//! are kept to rounding, and takes the value that the stress-strain curve gives for the length at the end:
+//! The positions at the end of the substep solve
 //!
-//! x'_v = x*_v + dt^2 W_v (T_s h_s - T_(s-1) h_(s-1)),   |x'_(v+1) - x'_v| = L0_s (1 + strain(T_s / A_s)),   T_s >= 0,
+//! m_v (x'_v - x*_v) / dt^2 = T_s n'_s - T_(s-1) n'_(s-1),   |x'_(v+1) - x'_v| = L0_s (1 + strain(T_s / A_s)),   T_s >= 0,
 //!
-//! with W_v the inverse mass of a vertex: 1/m, 0 where it is held by the world, without its part along the normal where it
-//! lies on a solid, and the answer of the body where a body holds it. T is the Lagrange multiplier of the length, a force in newton: the
-//! coefficient k_stiff of [Rungjiratananon2012, eq. 4.12] is 1 / (dt^2 W), for every segment and direction its own, and a hanging
-//! weight gives T = m g. The equations of a run of segments between two held vertices couple neighbours only: Newton's method
-//! needs one sweep forth and one back a round [cf. section 4.2, where sweeps are repeated]. A cord cannot push: a segment
-//! shorter than its length has no tension.
+//! where x* is the prediction without tension and n'_s the direction of segment s at the end. T is the Lagrange multiplier of the length,
+//! a force in newton: the coefficient k_stiff of [Rungjiratananon2012, eq. 4.12] is m / dt^2 seen through all neighbours, and a hanging
+//! weight gives T = m g. A cord cannot push: a segment shorter than its length has no tension.
 //!
-//! Runs that end at a common body are solved in turn until all agree.
+//! Newton's method on x and T together; with dT = k (gap + n . (dx_(v+1) - dx_v)), k the slope of the tension over the length, what is left
+//! is symmetric and couples neighbours only, in blocks
+//!
+//! K_s = T_s / l (1 - n n^T) + k n n^T,
+//!
+//! so that a round is one sweep forth and one back [cf. section 4.2, where sweeps are repeated]. The first part is what holds a taut string
+//! straight; left out, light vertices between heavy ones would fly off sideways. A vertex held by the world has dx = 0; one held by a body has the inverse of
+//! the body's answer for its mass; one that lies on a solid is as good as fixed along the normal. Runs that end at a common body are solved in
+//! turn until all agree.
+//!
+//! Directions of the end make the scheme stable at any tension and take a little from fast sideways motion; where a piece is free or hangs
+//! on one point its angular momentum is given back by a rotation.
 
-use super::Surroundings;
-use super::clamp::Bodies;
+use super::clamp::{Bodies, Grips};
 use super::model::CordModel;
 use super::state::{CordScratch, CordState, Tally};
-use glam::DVec3;
+use super::{Surroundings, bend};
+use glam::{DMat3, DQuat, DVec3};
 use std::ops::Range;
 
 /// Rounds at most: of a run by itself, and of runs that end at bodies.
-const ROUNDS: u32 = 16;
+const ROUNDS: u32 = 24;
 const COUPLED_ROUNDS: u32 = 48;
-/// Error of a length that is good enough, relative.
-const TOLERANCE: f64 = 1e-7;
-/// A segment that turns farther than this cosine in a step is pulled along its new direction.
-const TURNED: f64 = 0.5;
+/// Last step of Newton's method that is good enough, in lengths of a segment: what remains is its square.
+const TOLERANCE: f64 = 1e-6;
+/// How much shorter than its length, relative, a segment may be and still be thought to pull: in the first round, which finds out, and later.
+const SLACK: [f64; 2] = [0.02, 1e-10];
+/// Mass of a vertex along the normal of the solid that it lies on, over its own, and in all directions where friction holds it: not so much that
+/// it could not give way to a cord pulled too long.
+const FIXED: f64 = 1e6;
+const STUCK: f64 = 16.0;
 
 /// Segments of a piece between two vertices that are held, or between one and an end.
 #[derive(Clone, Debug)]
@@ -35,16 +46,69 @@ pub(crate) struct Run {
     pub piece: usize,
     pub segments: Range<usize>,
     done: bool,
+    /// Whether a body holds an end.
+    coupled: bool,
+    /// Impulses that bodies at the ends have got so far [N s].
+    given: [DVec3; 2],
 }
 
 impl Run {
-    pub fn new(piece: usize, segments: Range<usize>) -> Self {
-        Self { piece, segments, done: false }
+    pub fn new(piece: usize, segments: Range<usize>, grips: &Grips) -> Self {
+        let mut run = Self { piece, segments, done: false, coupled: false, given: [DVec3::ZERO; 2] };
+        run.coupled = run.ends().into_iter().any(|v| grips.at(v).is_some_and(|grip| grip.body.is_some()));
+        run
+    }
+
+    pub fn coupled(&self) -> bool {
+        self.coupled
     }
 
     /// First and last vertex.
     pub fn ends(&self) -> [usize; 2] {
         [self.segments.start + self.piece, self.segments.end + self.piece]
+    }
+}
+
+/// A vertex in the elimination: the inverse of its block, and its right-hand side.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Block {
+    inverse: DMat3,
+    load: DVec3,
+}
+
+impl Block {
+    /// A vertex that stays.
+    pub const FIXED: Self = Self { inverse: DMat3::ZERO, load: DVec3::ZERO };
+}
+
+/// K of a segment: a 1 + b n n^T.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Bond {
+    across: f64,
+    along: f64,
+    normal: DVec3,
+    /// Slope of the tension over the length, and how much too long the segment is.
+    stiffness: f64,
+    gap: f64,
+    /// Tension at which it yields, and whether the stiffness is that of yielding.
+    limit: f64,
+    yields: bool,
+}
+
+impl Bond {
+    #[inline]
+    fn matrix(&self) -> DMat3 {
+        let n = self.normal * self.along;
+        let mut k = DMat3::from_cols(n * self.normal.x, n * self.normal.y, n * self.normal.z);
+        k.x_axis.x += self.across;
+        k.y_axis.y += self.across;
+        k.z_axis.z += self.across;
+        k
+    }
+
+    #[inline]
+    fn times(&self, v: DVec3) -> DVec3 {
+        v * self.across + self.normal * (self.along * self.normal.dot(v))
     }
 }
 
@@ -58,59 +122,37 @@ pub(super) fn solve(
     tally: &mut Tally,
 ) {
     let mut runs = std::mem::take(&mut scratch.runs);
-    let coupled = |scratch: &CordScratch, run: &Run| {
-        run.ends().into_iter().any(|v| scratch.grips.at(v).is_some_and(|grip| grip.body.is_some()))
-    };
     runs.iter_mut().for_each(|run| run.done = false);
-    turn_along(&runs, scratch);
     // Runs that meet no body do not depend on any other.
-    for run in &mut runs {
-        if !coupled(scratch, run) {
-            for round in 1..=ROUNDS {
-                tally.rounds = tally.rounds.max(round);
-                run.done = improve(model, state, scratch, run, around.dt) <= TOLERANCE;
-                if run.done {
-                    break;
-                }
+    for run in runs.iter_mut().filter(|run| !run.coupled) {
+        for round in 1..=ROUNDS {
+            tally.rounds = tally.rounds.max(round);
+            run.done = improve(model, state, scratch, run, around.dt, SLACK[usize::from(round > 1)]) <= TOLERANCE;
+            if run.done {
+                break;
             }
         }
     }
     for round in 1..=COUPLED_ROUNDS {
-        let mut worst: f64 = 0.0;
-        for run in &mut runs {
-            if coupled(scratch, run) {
-                hold_ends(scratch, run, around, bodies);
-                scratch.steps[run.segments.clone()].fill(0.0);
-                let gap = improve(model, state, scratch, run, around.dt);
-                pull_ends(scratch, run, around.dt, bodies);
-                run.done = gap <= TOLERANCE;
-                worst = worst.max(gap);
-                tally.rounds = tally.rounds.max(round);
-            }
+        let mut all = true;
+        for run in runs.iter_mut().filter(|run| run.coupled) {
+            hold_ends(scratch, run, around, bodies);
+            let step = improve(model, state, scratch, run, around.dt, SLACK[usize::from(round > 1)]);
+            run.done = pull_ends(state, scratch, run, around.dt, bodies) && step <= TOLERANCE;
+            all &= run.done;
+            tally.rounds = tally.rounds.max(round);
         }
-        if worst <= TOLERANCE {
+        if all {
             break;
         }
     }
     for run in &runs {
-        hold_ends(scratch, run, around, bodies);
+        if run.coupled {
+            hold_ends(scratch, run, around, bodies);
+        }
         tally.unconverged += u64::from(!run.done);
     }
     scratch.runs = runs;
-}
-
-/// Segments that turn about in this step are pulled along where they go.
-fn turn_along(runs: &[Run], scratch: &mut CordScratch) {
-    let CordScratch { along, next, .. } = scratch;
-    for run in runs {
-        for s in run.segments.clone() {
-            let v = s + run.piece;
-            let direction = (next[v + 1] - next[v]).normalize_or(along[s]);
-            if direction.dot(along[s]) < TURNED {
-                along[s] = direction;
-            }
-        }
-    }
 }
 
 /// Puts ends on bodies where the bodies now take them.
@@ -122,94 +164,196 @@ fn hold_ends(scratch: &mut CordScratch, run: &Run, around: &Surroundings, bodies
     }
 }
 
-/// Gives bodies at the ends what the last round added to the tension there.
-fn pull_ends(scratch: &CordScratch, run: &Run, dt: f64, bodies: &mut Bodies) {
-    let [first, last] = run.ends();
-    let (s, e) = (run.segments.start, run.segments.end - 1);
-    for (v, pull) in [(first, scratch.along[s] * scratch.steps[s]), (last, scratch.along[e] * -scratch.steps[e])] {
+/// Gives bodies at the ends the pull there, less what they have got before; true if that was little.
+pub(super) fn pull_ends(state: &CordState, scratch: &CordScratch, run: &mut Run, dt: f64, bodies: &mut Bodies) -> bool {
+    let pulls = end_pulls(state, scratch, run).map(|pull| pull * dt);
+    let mut little = true;
+    for (side, v) in run.ends().into_iter().enumerate() {
         if let Some(grip) = scratch.grips.at(v)
             && let Some(index) = grip.body
         {
-            bodies.push(index, grip.share * (pull * dt), grip.begin);
+            let more = pulls[side] - run.given[side];
+            little &= more.length() <= 1e-4 * pulls[side].length() + 1e-9;
+            bodies.push(index, grip.share * more, grip.begin);
+            run.given[side] = pulls[side];
         }
     }
+    little
 }
 
-/// One round of Newton's method on a run; returns the largest relative error of a length before it, after which nothing is changed
-/// if it is good enough.
-fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, run: &Run, dt: f64) -> f64 {
-    let CordScratch { next, along, rows, steps, inverse_mass, normals, grips, tangents, .. } = scratch;
-    let (piece, segments) = (run.piece, run.segments.clone());
-    let square = dt * dt;
-    let [first, last] = run.ends();
-    let answer = |v: usize, direction: DVec3| -> DVec3 {
-        if (v == first || v == last)
-            && let Some(grip) = grips.at(v)
-        {
-            return grip.answer * direction * square;
-        }
-        (direction - normals[v] * normals[v].dot(direction)) * (inverse_mass[v] * square)
+/// Forces on the first and the last vertex of a run [N].
+fn end_pulls(state: &CordState, scratch: &CordScratch, run: &Run) -> [DVec3; 2] {
+    let (first, last) = (run.segments.start, run.segments.end - 1);
+    let direction = |s: usize| {
+        let v = s + run.piece;
+        (scratch.next[v + 1] - scratch.next[v]).normalize_or(scratch.before[s])
     };
+    [direction(first) * state.tensions[first], direction(last) * -state.tensions[last]]
+}
 
-    // Forward: errors, and elimination of the lower diagonal.
+/// One round of Newton's method on a run; returns its largest step, in lengths of a segment.
+fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, run: &Run, dt: f64, slack: f64) -> f64 {
+    let CordScratch { next, free, before, blocks, bonds, mass, inverse_mass, normals, pushed, grips, tangents, .. } =
+        scratch;
+    let (piece, segments) = (run.piece, run.segments.clone());
+    let [first, last] = run.ends();
+    let rate = 1.0 / (dt * dt);
+
+    // Forth: bonds, and elimination from the first vertex on.
+    let (mut bond_before, mut pull_before) = (Bond::default(), DVec3::ZERO);
+    for v in first..=last {
+        let (mut bond, mut pull) = (Bond::default(), DVec3::ZERO);
+        if v < last {
+            let s = v - piece;
+            (bond, pull) = bind(model, state, s, next[v + 1] - next[v], before[s], slack);
+            tangents[s] = bond.normal;
+            bonds[s] = bond;
+        }
+        let grip = if v == first || v == last { grips.at(v) } else { None };
+        let (inertia, mut load) = match grip {
+            // Held by the world, or as good as: stays.
+            Some(grip) if grip.inertia.is_none() => {
+                blocks[v] = Block::FIXED;
+                (bond_before, pull_before) = (bond, pull);
+                continue;
+            }
+            Some(grip) => {
+                let given = run.given[usize::from(v == last && v != first)] / dt;
+                (grip.inertia.unwrap_or(DMat3::IDENTITY) * rate, -given)
+            }
+            None => {
+                let heavy = mass[v] * rate;
+                let mut inertia = DMat3::from_diagonal(DVec3::splat(heavy));
+                let normal = normals[v];
+                if inverse_mass[v] == 0.0 {
+                    inertia *= STUCK;
+                }
+                if normal != DVec3::ZERO {
+                    let n = normal * (heavy * FIXED);
+                    inertia += DMat3::from_cols(n * normal.x, n * normal.y, n * normal.z);
+                }
+                // On a solid, what friction took counts; where the normal goes is settled.
+                let away = free[v] + pushed[v] - next[v];
+                (inertia, (away - normal * normal.dot(away)) * heavy)
+            }
+        };
+        load += pull - pull_before;
+        let mut block = inertia + bond.matrix();
+        if v > first {
+            let previous = blocks[v - 1];
+            block += bond_before.matrix() - sandwich(&bond_before, &previous.inverse);
+            load += bond_before.times(previous.inverse * previous.load);
+        }
+        blocks[v] = Block { inverse: invert(&block), load };
+        (bond_before, pull_before) = (bond, pull);
+    }
+
+    // Back: the steps; a cord cannot push.
     let mut worst: f64 = 0.0;
-    let mut left = answer(first, along[segments.start]);
-    let (mut upper_before, mut step_before) = (0.0, 0.0);
-    for s in segments.clone() {
-        let v = s + piece;
-        let edge = next[v + 1] - next[v];
-        let length = edge.length();
-        let tangent = if length > 1e-12 { edge / length } else { along[s] };
-        tangents[s] = tangent;
-        let curve = model.tensile_curve(s);
-        let tension = state.tensions[s];
-        let (strain, slope) = curve.strain(tension / model.areas[s], state.plastic_strains[s]);
-        let gap = length - model.lengths[s] * (1.0 + strain);
-        // left: answer of vertex v to this segment's pull; right: that of vertex v + 1.
-        let right = answer(v + 1, along[s]);
-        let active = tension > 0.0 || gap > 0.0;
-        let next_left = if s + 1 < segments.end { answer(v + 1, along[s + 1]) } else { DVec3::ZERO };
-        if active {
-            worst = worst.max(gap.abs() / model.lengths[s]);
-            let before = if s > segments.start { tangent.dot(answer(v, along[s - 1])) } else { 0.0 };
-            let compliance = model.lengths[s] * slope / model.areas[s];
-            let diagonal = compliance + tangent.dot(left + right).max(0.0);
-            let pivot = (diagonal - before * upper_before).max(1e-3 * diagonal);
-            upper_before = tangent.dot(next_left) / pivot;
-            step_before = (gap + before * step_before) / pivot;
-        } else {
-            (upper_before, step_before) = (0.0, 0.0);
+    let mut after = DVec3::ZERO;
+    for v in (first..=last).rev() {
+        let s = v.wrapping_sub(piece);
+        let mut load = blocks[v].load;
+        if v < last {
+            load += bonds[s].times(after);
         }
-        rows[s] = [upper_before, step_before];
-        left = next_left;
-    }
-    // Written so that a NaN goes on.
-    if worst <= TOLERANCE {
-        return worst;
-    }
-
-    // Backward: the steps; a cord cannot push.
-    let mut step_after = 0.0;
-    for s in segments.clone().rev() {
-        let [upper, own] = rows[s];
-        let tension = (state.tensions[s] + own + upper * step_after).max(0.0);
-        step_after = tension - state.tensions[s];
-        state.tensions[s] = tension;
-        steps[s] = step_after;
-    }
-    for s in segments {
-        let v = s + piece;
-        let step = steps[s];
-        if step != 0.0 {
-            if v != first || grips.at(v).is_none() {
-                next[v] += answer(v, along[s]) * step;
-            }
-            if v + 1 != last || grips.at(v + 1).is_none() {
-                next[v + 1] -= answer(v + 1, along[s]) * step;
+        let step = blocks[v].inverse * load;
+        if v < last {
+            let bond = &bonds[s];
+            let tension = state.tensions[s] + bond.stiffness * (bond.gap + bond.normal.dot(after - step));
+            state.tensions[s] = tension.max(0.0);
+            // On another branch than it was thought to be: one more round.
+            if tension < 0.0 || (tension > bond.limit) != bond.yields {
+                worst = worst.max(1.0);
             }
         }
+        // Written so that a NaN is not taken for nothing.
+        let size = step.length() / model.lengths[s.min(segments.end - 1)];
+        worst = if size <= worst { worst } else { size };
+        if grips.at(v).is_none() {
+            next[v] += step;
+        }
+        after = step;
     }
     worst
+}
+
+/// The bond of a segment, and its pull on the vertex before it, with the gap closed.
+#[inline]
+fn bind(model: &CordModel, state: &CordState, s: usize, edge: DVec3, before: DVec3, slack: f64) -> (Bond, DVec3) {
+    let (length, rest, area) = (edge.length(), model.lengths[s], model.areas[s]);
+    let normal = if length > 1e-9 * rest { edge / length } else { before };
+    let tension = state.tensions[s];
+    let curve = model.tensile_curve(s);
+    let (strain, slope) = curve.strain(tension / area, state.plastic_strains[s]);
+    let gap = length - rest * (1.0 + strain);
+    if tension <= 0.0 && gap < -slack * rest {
+        return (Bond { normal, limit: f64::INFINITY, ..Bond::default() }, DVec3::ZERO);
+    }
+    let stiffness = area / (rest * slope);
+    let across = tension / length.max(0.1 * rest);
+    let limit = curve.yield_after(state.plastic_strains[s]) * area;
+    let bond = Bond { across, along: stiffness - across, normal, stiffness, gap, limit, yields: tension > limit };
+    (bond, normal * (tension + stiffness * gap))
+}
+
+/// K P K for a symmetric P.
+#[inline]
+fn sandwich(bond: &Bond, p: &DMat3) -> DMat3 {
+    let (a, b, n) = (bond.across, bond.along, bond.normal);
+    let pn = *p * n;
+    // a^2 P + a b (n (Pn)^T + Pn n^T) + b^2 (n . Pn) n n^T = a^2 P + u n^T + n w^T with the rest split over both.
+    let u = pn * (a * b) + n * (0.5 * b * b * n.dot(pn));
+    *p * (a * a) + DMat3::from_cols(u * n.x + n * u.x, u * n.y + n * u.y, u * n.z + n * u.z)
+}
+
+/// Inverse of a symmetric matrix.
+#[inline]
+fn invert(m: &DMat3) -> DMat3 {
+    let (a, b, c) = (m.x_axis.x, m.x_axis.y, m.x_axis.z);
+    let (d, e, f) = (m.y_axis.y, m.y_axis.z, m.z_axis.z);
+    let (xx, xy, xz) = (d * f - e * e, c * e - b * f, b * e - c * d);
+    let inverse = 1.0 / (a * xx + b * xy + c * xz);
+    let (yy, yz, zz) = (a * f - c * c, b * c - a * e, a * d - b * b);
+    DMat3::from_cols(
+        DVec3::new(xx, xy, xz) * inverse,
+        DVec3::new(xy, yy, yz) * inverse,
+        DVec3::new(xz, yz, zz) * inverse,
+    )
+}
+
+/// Gives back the angular momentum of pieces that are free or hang on one point of the world.
+pub(super) fn keep_angular_momentum(state: &CordState, scratch: &mut CordScratch) {
+    let CordScratch { next, free, forces, mass, normals, grips, .. } = scratch;
+    for piece in 0..state.piece_count() {
+        let vertices = state.vertices(piece);
+        let (mut held, mut loose) = (None, true);
+        for v in vertices.clone() {
+            loose &= normals[v] == DVec3::ZERO;
+            if let Some(grip) = grips.at(v) {
+                loose &= held.is_none() && grip.body.is_none();
+                held = Some((v, grip.begin));
+            }
+        }
+        if !loose {
+            continue;
+        }
+        let (positions, masses) = (&state.positions[vertices.clone()], &mass[vertices.clone()]);
+        for _ in 0..2 {
+            for v in vertices.clone() {
+                forces[v] = next[v] - free[v];
+            }
+            let spin = bend::spin_of(positions, masses, held.map(|(_, begin)| begin), &forces[vertices.clone()]);
+            let centre = match held {
+                Some((v, _)) => next[v],
+                None => bend::centre(&next[vertices.clone()], masses),
+            };
+            let back = DQuat::from_scaled_axis(-spin);
+            if back.is_finite() {
+                vertices.clone().for_each(|v| next[v] = centre + back * (next[v] - centre));
+            }
+        }
+    }
 }
 
 /// Books what the lengths and tensions have come to, and lets segments past their yield stress flow.

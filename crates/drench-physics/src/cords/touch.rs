@@ -11,6 +11,7 @@ use super::predict::net_tension;
 use super::state::{CordScratch, CordState, Tally};
 use super::{Surroundings, clamp};
 use crate::contact::{self, Collider};
+use glam::DVec3;
 
 /// Moves vertices out of solids; true if any touches one. In the last round contacts are counted.
 pub(super) fn touch(
@@ -25,7 +26,7 @@ pub(super) fn touch(
     if colliders.is_empty() {
         return false;
     }
-    let CordScratch { next, inverse_mass, normals, touched, grips, .. } = scratch;
+    let CordScratch { next, inverse_mass, normals, touched, pushed, grips, .. } = scratch;
     let mut any = false;
     for piece in 0..state.piece_count() {
         let (vertices, segments) = (state.vertices(piece), state.segments(piece));
@@ -36,6 +37,7 @@ pub(super) fn touch(
             if v > vertices.start {
                 clear -= next[v].distance(next[v - 1]);
             }
+            tally.contacts += u64::from(last && normals[v] != DVec3::ZERO);
             let (start, target) = (state.positions[v], next[v]);
             let keep = model.radii[(v - piece).min(segments.end - 1)] + model.material.margin;
             if clear > keep + carried + target.distance(start) {
@@ -69,7 +71,7 @@ pub(super) fn touch(
             }
             let Some((collider, stuck)) = met else { continue };
             any = true;
-            tally.contacts += u64::from(last);
+            pushed[v] += next[v] - target;
             touched[v] = collider.body().map_or(0, |body| body as u32 + 1);
             if stuck {
                 inverse_mass[v] = 0.0;
@@ -88,14 +90,14 @@ fn beside_holder(grips: &Grips, collider: &Collider, v: usize, vertices: &std::o
 
 /// Gives the bodies what vertices on them got.
 pub(super) fn react(state: &CordState, scratch: &CordScratch, around: &Surroundings, bodies: &mut Bodies) {
-    let CordScratch { next, free, mass, along, touched, .. } = scratch;
+    let CordScratch { next, free, mass, tangents, touched, .. } = scratch;
     let dt = around.dt;
     for piece in 0..state.piece_count() {
         for v in state.vertices(piece) {
             let Some(body) = (touched[v] as usize).checked_sub(1).filter(|body| *body < bodies.states.len()) else {
                 continue;
             };
-            let pull = net_tension(&state.tensions, along, state.segments(piece), v - piece);
+            let pull = net_tension(&state.tensions, tangents, state.segments(piece), v - piece);
             let impulse = (next[v] - free[v]) * (mass[v] / dt) - pull * dt;
             bodies.push(body, -impulse, next[v]);
         }

@@ -17,10 +17,17 @@ use crate::PhysicsError;
 use crate::contact::Placement;
 use crate::error::check;
 use glam::{DMat3, DVec3};
-use rapier3d_f64::dynamics::{FrictionModel, IntegrationParameters, RigidBodyBuilder, RigidBodyHandle, RigidBodyType};
-use rapier3d_f64::geometry::ColliderBuilder;
+use rapier3d_f64::dynamics::{
+    FrictionModel, IntegrationParameters, RigidBody, RigidBodyBuilder, RigidBodyHandle, RigidBodyType,
+};
+use rapier3d_f64::geometry::{ColliderBuilder, InteractionGroups};
 use rapier3d_f64::parry::math::Pose;
 use rapier3d_f64::pipeline::PhysicsWorld;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// How far a body may go [m].
+const FARTHEST: f64 = 1e9;
 
 /// How much a body weighs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,16 +88,22 @@ pub struct Obstacle<'a> {
 }
 
 /// Bodies, obstacles, and what is between them.
+#[derive(Default)]
 pub struct RigidWorld {
-    /// Everything that a snapshot holds.
-    world: PhysicsWorld,
-    bodies: Vec<Free>,
-    obstacles: Vec<RigidBodyHandle>,
+    /// Everything that a snapshot holds; absent without bodies, so that an empty world costs nothing.
+    sets: Option<Box<Sets>>,
     states: Vec<BodyState>,
 }
 
+#[derive(Serialize, Deserialize)]
+struct Sets {
+    world: PhysicsWorld,
+    bodies: Vec<Free>,
+    obstacles: Vec<RigidBodyHandle>,
+}
+
 /// What is known about a body apart from its state.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Free {
     name: String,
     handle: RigidBodyHandle,
@@ -101,51 +114,39 @@ struct Free {
 
 impl std::fmt::Debug for RigidWorld {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("RigidWorld").field("bodies", &self.bodies).field("states", &self.states).finish_non_exhaustive()
+        f.debug_struct("RigidWorld").field("states", &self.states).finish_non_exhaustive()
     }
 }
 
-impl Default for RigidWorld {
-    /// A world without bodies, in which nothing happens.
-    fn default() -> Self {
-        Self { world: PhysicsWorld::new(), bodies: Vec::new(), obstacles: Vec::new(), states: Vec::new() }
+impl PartialEq for RigidWorld {
+    /// Whether the next steps will be the same, bit for bit.
+    fn eq(&self, other: &Self) -> bool {
+        self.snapshot() == other.snapshot()
     }
 }
 
-impl RigidWorld {
-    /// A world with these bodies and obstacles under a gravity [m/s2].
-    pub fn new(bodies: &[Body], obstacles: &[Obstacle], gravity: DVec3) -> Result<Self, PhysicsError> {
-        let mut this = Self::default();
-        if bodies.is_empty() {
-            return Ok(this);
+impl Serialize for RigidWorld {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.sets.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for RigidWorld {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let sets = Option::<Box<Sets>>::deserialize(deserializer)?;
+        if !sets.as_ref().is_none_or(|sets| sets.is_sound()) {
+            return Err(D::Error::custom("a rigid body is missing"));
         }
-        this.world.gravity = gravity;
-        let mut smallest = f64::INFINITY;
-        for body in bodies {
-            let extent = this.insert(body)?;
-            smallest = smallest.min(extent);
-        }
-        for obstacle in obstacles {
-            let collider = obstacle.shape.collider(obstacle.name)?;
-            let kind = if obstacle.moves { RigidBodyType::KinematicPositionBased } else { RigidBodyType::Fixed };
-            let own = RigidBodyBuilder::new(kind).pose(pose(&obstacle.placement));
-            let touch = obstacle.surface.check()?;
-            let shape = ColliderBuilder::new(collider).friction(touch.friction).restitution(touch.restitution);
-            let (handle, _) = this.world.insert(own, shape);
-            this.obstacles.push(handle);
-        }
-        this.world.integration_parameters = IntegrationParameters {
-            // Tolerances go with the size of what is simulated.
-            length_unit: smallest.clamp(1e-4, 1e3),
-            normalized_max_linear_velocity: f64::MAX,
-            // A contact that is kept although the bodies moved would depend on when it was last looked at.
-            contact_recycling: false,
-            // One friction constraint a contact plane: measured exact on a slope, where one a point loses 6 %.
-            friction_model: FrictionModel::Simplified,
-            ..IntegrationParameters::default()
-        };
+        let mut this = Self { sets, states: Vec::new() };
         this.read();
         Ok(this)
+    }
+}
+
+impl Sets {
+    fn is_sound(&self) -> bool {
+        let mut handles = self.bodies.iter().map(|body| body.handle).chain(self.obstacles.iter().copied());
+        handles.all(|handle| self.world.bodies.contains(handle))
     }
 
     /// Adds a body; the diameter of a sphere around it [m].
@@ -182,20 +183,73 @@ impl RigidWorld {
         let mut shape = ColliderBuilder::new(collider).friction(touch.friction).restitution(touch.restitution);
         shape = shape.mass_properties(mass);
         if !body.collide {
-            shape = shape.collision_groups(rapier3d_f64::geometry::InteractionGroups::none());
+            shape = shape.collision_groups(InteractionGroups::none());
         }
         let (handle, _) = self.world.insert(own, shape);
         if let Some(own) = self.world.bodies.get_mut(handle) {
             own.recompute_mass_properties_from_colliders(&self.world.colliders);
         }
-        self.bodies.push(Free {
-            name: body.name.to_owned(),
-            handle,
-            velocity: body.velocity,
-            spin: body.spin,
-            release: body.release,
-        });
+        let (name, velocity, spin, release) = (body.name.to_owned(), body.velocity, body.spin, body.release);
+        self.bodies.push(Free { name, handle, velocity, spin, release });
         Ok(extent)
+    }
+
+    fn body(&self, body: usize) -> &RigidBody {
+        &self.world.bodies[self.bodies[body].handle]
+    }
+
+    /// The state of a body.
+    fn state(&self, body: usize) -> BodyState {
+        let own = self.body(body);
+        let mass = &own.mass_properties().local_mprops;
+        let free = own.is_dynamic();
+        let axes = DMat3::from_quat(own.rotation() * mass.principal_inertia_local_frame);
+        let inverse_inertia = axes * DMat3::from_diagonal(mass.inv_principal_inertia) * axes.transpose();
+        BodyState {
+            centre: own.center_of_mass(),
+            rotation: *own.rotation(),
+            velocity: own.linvel(),
+            spin: own.angvel(),
+            inverse_mass: if free { mass.inv_mass } else { 0.0 },
+            inverse_inertia: if free { inverse_inertia } else { DMat3::ZERO },
+        }
+    }
+}
+
+impl RigidWorld {
+    /// A world with these bodies and obstacles under a gravity [m/s2].
+    pub fn new(bodies: &[Body], obstacles: &[Obstacle], gravity: DVec3) -> Result<Self, PhysicsError> {
+        if bodies.is_empty() {
+            return Ok(Self::default());
+        }
+        let mut sets = Sets { world: PhysicsWorld::new(), bodies: Vec::new(), obstacles: Vec::new() };
+        sets.world.gravity = gravity;
+        let mut smallest = f64::INFINITY;
+        for body in bodies {
+            smallest = smallest.min(sets.insert(body)?);
+        }
+        for obstacle in obstacles {
+            let collider = obstacle.shape.collider(obstacle.name)?;
+            let kind = if obstacle.moves { RigidBodyType::KinematicPositionBased } else { RigidBodyType::Fixed };
+            let own = RigidBodyBuilder::new(kind).pose(pose(&obstacle.placement));
+            let touch = obstacle.surface.check()?;
+            let shape = ColliderBuilder::new(collider).friction(touch.friction).restitution(touch.restitution);
+            let (handle, _) = sets.world.insert(own, shape);
+            sets.obstacles.push(handle);
+        }
+        sets.world.integration_parameters = IntegrationParameters {
+            // Tolerances go with the size of what is simulated.
+            length_unit: smallest.clamp(1e-4, 1e3),
+            normalized_max_linear_velocity: f64::MAX,
+            // A contact that is kept although the bodies moved would depend on when it was last looked at.
+            contact_recycling: false,
+            // One friction constraint a contact plane: measured exact on a slope, where one a point loses 6 %.
+            friction_model: FrictionModel::Simplified,
+            ..IntegrationParameters::default()
+        };
+        let mut this = Self { sets: Some(Box::new(sets)), states: Vec::new() };
+        this.read();
+        Ok(this)
     }
 
     /// Where the bodies are and how they move, in the order they were given.
@@ -205,28 +259,29 @@ impl RigidWorld {
 
     /// Whether there is no body.
     pub fn is_empty(&self) -> bool {
-        self.bodies.is_empty()
+        self.states.is_empty()
     }
 
     /// Where a body's own frame is.
     pub fn placement(&self, body: usize) -> Placement {
-        let pose = *self.world.bodies[self.bodies[body].handle].position();
+        let pose = self.sets.as_ref().map_or(Pose::IDENTITY, |sets| *sets.body(body).position());
         Placement { rotation: pose.rotation, translation: pose.translation, scale: 1.0 }
     }
 
     /// Centre of mass of a body in its own frame [m].
     pub fn local_centre(&self, body: usize) -> DVec3 {
-        self.world.bodies[self.bodies[body].handle].local_center_of_mass()
+        self.sets.as_ref().map_or(DVec3::ZERO, |sets| sets.body(body).local_center_of_mass())
     }
 
     /// Kinetic and gravitational energy of all bodies that are free [J].
     pub fn energy(&self) -> [f64; 2] {
         let mut energy = [0.0; 2];
-        for (body, state) in self.bodies.iter().zip(&self.states) {
-            let own = &self.world.bodies[body.handle];
+        let Some(sets) = &self.sets else { return energy };
+        for (index, state) in self.states.iter().enumerate() {
+            let own = sets.body(index);
             if own.is_dynamic() {
                 energy[0] += own.kinetic_energy();
-                energy[1] -= own.mass() * self.world.gravity.dot(state.centre);
+                energy[1] -= own.mass() * sets.world.gravity.dot(state.centre);
             }
         }
         energy
@@ -234,104 +289,96 @@ impl RigidWorld {
 
     /// Lets go the bodies whose time has come.
     pub fn release(&mut self, time: f64) {
-        for body in &self.bodies {
-            if body.release.is_none_or(|release| release > time) {
-                continue;
-            }
-            if let Some(own) = self.world.bodies.get_mut(body.handle).filter(|own| !own.is_dynamic()) {
+        let Some(Sets { world, bodies, .. }) = self.sets.as_deref_mut() else { return };
+        let mut released = false;
+        for body in bodies.iter().filter(|body| body.release.is_some_and(|release| release <= time)) {
+            // Asked first: touching a body marks it as changed.
+            if !world.bodies[body.handle].is_dynamic()
+                && let Some(own) = world.bodies.get_mut(body.handle)
+            {
                 own.set_body_type(RigidBodyType::Dynamic, true);
                 own.set_linvel(body.velocity, true);
                 own.set_angvel(body.spin, true);
+                released = true;
             }
         }
-        self.read();
+        if released {
+            self.read();
+        }
     }
 
     /// Says where an obstacle that moves will be at the end of the next step.
     pub fn move_obstacle(&mut self, obstacle: usize, to: &Placement) {
-        if let Some(own) = self.world.bodies.get_mut(self.obstacles[obstacle]) {
+        let Some(Sets { world, obstacles, .. }) = self.sets.as_deref_mut() else { return };
+        if let Some(own) = obstacles.get(obstacle).and_then(|handle| world.bodies.get_mut(*handle)) {
             own.set_next_kinematic_position(pose(to));
         }
     }
 
     /// One step of `dt` seconds. Every body first takes over what it was given since the last one.
     pub fn step(&mut self, dt: f64, pushes: &[Push]) -> Result<(), PhysicsError> {
-        if self.is_empty() {
-            return Ok(());
-        }
-        if pushes.len() != self.bodies.len() {
-            let (got, expected) = (pushes.len(), self.bodies.len());
+        let Some(Sets { world, bodies, .. }) = self.sets.as_deref_mut() else { return Ok(()) };
+        if pushes.len() != bodies.len() {
+            let (got, expected) = (pushes.len(), bodies.len());
             return Err(PhysicsError::Count { what: "pushes on rigid bodies", got, expected });
         }
-        for (body, push) in self.bodies.iter().zip(pushes) {
-            let Some(own) = self.world.bodies.get_mut(body.handle) else { continue };
+        let lost = |body: &Free| PhysicsError::BodyNotFinite { body: body.name.clone() };
+        for (body, push) in bodies.iter().zip(pushes) {
             if !(push.linear.is_finite() && push.angular.is_finite()) {
-                return Err(PhysicsError::BodyNotFinite { body: body.name.clone() });
+                return Err(lost(body));
             }
-            own.apply_impulse(push.linear, true);
-            own.apply_torque_impulse(push.angular, true);
+            if let Some(own) = world.bodies.get_mut(body.handle) {
+                own.apply_impulse(push.linear, true);
+                own.apply_torque_impulse(push.angular, true);
+            }
         }
-        self.world.integration_parameters.dt = dt;
-        self.world.step();
+        world.integration_parameters.dt = dt;
+        world.step();
+        let disabled = world.quarantine().bodies();
+        if let Some(body) = bodies.iter().find(|body| disabled.contains(&body.handle)) {
+            return Err(lost(body));
+        }
         self.read();
-        let lost = |(_, state): &(&Free, &BodyState)| !state.is_finite() || state.centre.length() > 1e9;
-        if let Some((body, _)) = self.bodies.iter().zip(&self.states).find(lost) {
-            return Err(PhysicsError::BodyNotFinite { body: body.name.clone() });
-        }
-        match self.world.quarantine().bodies().first() {
-            Some(handle) => {
-                let body = self.bodies.iter().find(|body| body.handle == *handle);
-                let body = body.map_or_else(|| "an obstacle".to_owned(), |body| body.name.clone());
-                Err(PhysicsError::BodyNotFinite { body })
-            }
+        let bodies = self.sets.iter().flat_map(|sets| &sets.bodies);
+        match bodies.zip(&self.states).find(|(_, state)| !state.is_finite() || state.centre.length() > FARTHEST) {
+            Some((body, _)) => Err(lost(body)),
             None => Ok(()),
         }
     }
 
     /// Everything that the next step depends on, as bytes.
     pub fn snapshot(&self) -> Vec<u8> {
-        if self.is_empty() {
-            return Vec::new();
-        }
-        postcard::to_stdvec(&self.world).expect("rapier's sets can be written to memory")
+        postcard::to_stdvec(self).expect("rapier's sets can be written to memory")
     }
 
     /// Goes on from a snapshot of a world with the same bodies and obstacles.
     pub fn restore(&mut self, bytes: &[u8]) -> Result<(), PhysicsError> {
-        if self.is_empty() && bytes.is_empty() {
-            return Ok(());
+        match postcard::take_from_bytes::<Self>(bytes) {
+            Ok((saved, [])) if saved.fits(self) => {
+                *self = saved;
+                Ok(())
+            }
+            _ => Err(PhysicsError::Snapshot { bytes: bytes.len() }),
         }
-        let damaged = PhysicsError::Snapshot { bytes: bytes.len() };
-        let world: PhysicsWorld = postcard::from_bytes(bytes).map_err(|_| damaged.clone())?;
-        let handles = self.bodies.iter().map(|body| body.handle).chain(self.obstacles.iter().copied());
-        if world.bodies.len() != self.world.bodies.len() || handles.into_iter().any(|body| !world.bodies.contains(body))
-        {
-            return Err(damaged);
+    }
+
+    /// Whether both have the same bodies and obstacles.
+    pub fn fits(&self, other: &Self) -> bool {
+        match (&self.sets, &other.sets) {
+            (None, None) => true,
+            (Some(own), Some(other)) => {
+                let names = |sets: &Sets| sets.bodies.iter().map(|body| body.name.clone()).collect::<Vec<_>>();
+                names(own) == names(other) && own.obstacles.len() == other.obstacles.len()
+            }
+            _ => false,
         }
-        self.world = world;
-        self.read();
-        Ok(())
     }
 
     /// Takes the bodies' states from rapier's.
     fn read(&mut self) {
-        let world = &self.world;
+        let Some(sets) = &self.sets else { return };
         self.states.clear();
-        self.states.extend(self.bodies.iter().map(|body| {
-            let own = &world.bodies[body.handle];
-            let mass = &own.mass_properties().local_mprops;
-            let free = own.is_dynamic();
-            let axes = DMat3::from_quat(own.rotation() * mass.principal_inertia_local_frame);
-            let inverse_inertia = axes * DMat3::from_diagonal(mass.inv_principal_inertia) * axes.transpose();
-            BodyState {
-                centre: own.center_of_mass(),
-                rotation: *own.rotation(),
-                velocity: own.linvel(),
-                spin: own.angvel(),
-                inverse_mass: if free { mass.inv_mass } else { 0.0 },
-                inverse_inertia: if free { inverse_inertia } else { DMat3::ZERO },
-            }
-        }));
+        self.states.extend((0..sets.bodies.len()).map(|body| sets.state(body)));
     }
 }
 

@@ -57,6 +57,11 @@ impl Guard {
         })
     }
 
+    /// The guard of strands that are held nowhere: no vertex may be closer to a solid than others.
+    pub fn loose(self) -> Self {
+        Self { arc: Lane::splat(1e9), root_depth: Lane::ZERO, ..self }
+    }
+
     /// Walks on by one segment of this length and says which lanes may touch a solid, as bits, if the vertex moves from
     /// `old` to `new` and the solver by `slack` more.
     #[inline(always)]

@@ -3,6 +3,7 @@
 //! | method | module | what it gives |
 //! |---|---|---|
 //! | `dftl` | [`dftl`] | zero stretch in one pass from root to tip, with a velocity correction [Mueller2012] |
+//! | `csm` | [`csm`] | chain shape matching: any stiffness at the same cost, any shape kept [Rungjiratananon2012] |
 //! | `pbd` | [`pbd`] | momentum-keeping iterations, fixed or until the stretch is small enough [Mueller2007] |
 //!
 //! Adding a method: one module with a batch solver, one variant of [`Method`] and its line in each `match` below.
@@ -39,6 +40,8 @@ pub enum Method {
     Dftl(dftl::Parameters),
     /// Position-based dynamics.
     Pbd(pbd::Parameters),
+    /// Chain shape matching.
+    Csm(csm::Parameters),
 }
 
 impl Method {
@@ -46,6 +49,7 @@ impl Method {
         match self {
             Self::Dftl(parameters) => parameters.check(tip),
             Self::Pbd(parameters) => parameters.check(),
+            Self::Csm(parameters) => parameters.check(),
         }
     }
 
@@ -153,6 +157,7 @@ fn solve_partition(
         match &model.method {
             Method::Dftl(parameters) => dftl::solve(context, parameters, &batch, &mut span, partition),
             Method::Pbd(parameters) => pbd::solve(context, parameters, &batch, &mut span, partition),
+            Method::Csm(parameters) => csm::solve(context, parameters, &batch, &mut span, partition),
         }
         if let Some(interaction) = interaction {
             // While the batch is still in the first-level cache.

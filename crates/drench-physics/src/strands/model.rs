@@ -7,7 +7,7 @@
 //! | k_i = EI / (b_i l_i^2) of the joint before segment i, see [`super::rod`] | `stiffness` |
 //! | m_i, half of both neighbouring segments | `masses` |
 
-use super::Method;
+use super::{Method, csm};
 use crate::error::{PhysicsError, check};
 use glam::{DVec3, Vec3};
 
@@ -63,7 +63,7 @@ pub enum Tip {
     /// Nothing.
     #[default]
     Free,
-    /// The positions in [`super::Roots::tips`]; only `pbd` can hold both ends.
+    /// The positions in [`super::Roots::tips`]; `dftl` cannot hold both ends.
     Clamped,
 }
 
@@ -86,6 +86,8 @@ pub struct StrandModel {
     pub(crate) material: Material,
     pub(crate) method: Method,
     pub(crate) tip: Tip,
+    /// What shape matching needs, if that is the method.
+    pub(crate) csm: Option<csm::Rest>,
 }
 
 impl StrandModel {
@@ -109,11 +111,15 @@ impl StrandModel {
             material,
             method,
             tip,
+            csm: None,
         };
         for strand in 0..model.strand_count() {
             model.build_strand(strand, rest.positions)?;
         }
         model.partitions = partitions(&model.offsets);
+        if let Method::Csm(parameters) = method {
+            model.csm = Some(csm::Rest::new(&model, &parameters, rest.positions));
+        }
         Ok(model)
     }
 
@@ -209,7 +215,10 @@ impl StrandModel {
 
     /// Bytes the model holds.
     pub fn memory(&self) -> usize {
-        self.offsets.len() * 4 + self.vertex_count() * (4 * 4 + 12) + self.root_frames.len() * 52
+        self.offsets.len() * 4
+            + self.vertex_count() * (4 * 4 + 12)
+            + self.root_frames.len() * 52
+            + self.csm.as_ref().map_or(0, csm::Rest::memory)
     }
 }
 

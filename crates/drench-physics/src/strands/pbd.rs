@@ -108,13 +108,16 @@ pub(super) fn solve(
     partition.tally.record_speeds(fastest, total);
 }
 
-/// Brings the predictions to the solids by a swept test and notes which vertices must be watched during the iterations.
-fn watch(context: &Context, batch: &Batch, partition: &mut Partition) -> bool {
+/// Brings the predictions to the solids by a swept test and notes which vertices must be watched during the iterations; the first
+/// vertex only if it is not `held`.
+pub(super) fn watch(context: &Context, batch: &Batch, held: bool, partition: &mut Partition) -> bool {
     let Partition { old, new, lengths, watched, tally, .. } = partition;
-    let Some(mut guard) = Guard::at_roots(context, batch, new[0]) else { return false };
+    let Some(mut guard) = Guard::at_roots(context, batch, new[0]).map(|g| if held { g } else { g.loose() }) else {
+        return false;
+    };
     let mut any = 0;
-    for i in 1..batch.longest {
-        let length = lengths[i];
+    for i in usize::from(held)..batch.longest {
+        let length = if i == 0 { Lane::ZERO } else { lengths[i] };
         // A stretched prediction may be that much closer along the strand, and iterations move it on.
         let near = guard.near(context, length, old[i], new[i], length);
         watched[i] = match near {
@@ -133,7 +136,7 @@ fn iterate(context: &Context, parameters: &Parameters, batch: &Batch, partition:
         Iterations::Fixed(count) => (count, count),
         Iterations::Strand { least, most, .. } | Iterations::Segment { least, most, .. } => (least, most),
     };
-    let touching = watch(context, batch, partition);
+    let touching = watch(context, batch, true, partition);
     // Lanes still working: 1, stopped: 0.
     let mut working = Lane::new(std::array::from_fn(|lane| if lane < batch.strands { 1.0 } else { 0.0 }));
     let mut iteration = 0;
@@ -142,7 +145,7 @@ fn iterate(context: &Context, parameters: &Parameters, batch: &Batch, partition:
         let gain = working * Lane::splat(parameters.relaxation);
         project(parameters, model.tip, batch, gain, &partition.lengths, &mut partition.new);
         if touching {
-            touch(context, batch, working, partition);
+            touch(context, batch, true, working, partition);
         }
         if iteration < least {
             continue;
@@ -215,10 +218,10 @@ fn shares(mass: MassLaw, i: usize, clamped: bool, batch: &Batch) -> (Lane, Lane)
 }
 
 /// Pushes watched vertices of working lanes out of solids, where they may have come near since they were last seen.
-fn touch(context: &Context, batch: &Batch, working: Lane, partition: &mut Partition) {
+pub(super) fn touch(context: &Context, batch: &Batch, held: bool, working: Lane, partition: &mut Partition) {
     let Partition { old, new, watched, tally, .. } = partition;
     let clamped = context.model.tip == Tip::Clamped;
-    for i in 1..batch.longest {
+    for i in usize::from(held)..batch.longest {
         let Watched { lanes, keep, clear, seen } = &mut watched[i];
         for lane in 0..LANES {
             if *lanes >> lane & 1 == 0 || working.as_array()[lane] == 0.0 || (clamped && i == batch.tip(lane)) {

@@ -37,7 +37,7 @@ pub(super) fn predict(context: &Context, batch: &Batch, span: &Span, partition: 
 }
 
 /// Puts clamped tips where they are held.
-fn clamp_tips(context: &Context, batch: &Batch, new: &mut [Lane3]) {
+pub(super) fn clamp_tips(context: &Context, batch: &Batch, new: &mut [Lane3]) {
     if context.model.tip == Tip::Clamped {
         for lane in 0..LANES {
             new[batch.tip(lane)].set_lane(lane, context.roots.tips[batch.strand_of(lane)]);

@@ -15,11 +15,11 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    /// None if the strands are limp.
+    /// None if the strands are limp or keep their shape by matching it.
     pub fn new(model: &StrandModel, dt: f64) -> Option<Self> {
         let damping = model.material.shape_damping;
         let limp = model.material.shape * model.material.youngs_modulus == 0.0;
-        (!limp).then(|| Self {
+        (!limp && model.csm.is_none()).then(|| Self {
             dt_squared: Lane::splat(dt * dt),
             damping: Lane::splat(2.0 * damping),
             has_damping: damping > 0.0,

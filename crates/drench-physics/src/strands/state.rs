@@ -1,8 +1,8 @@
 //! What changes: the state that a checkpoint holds, the roots that the caller moves, and scratch.
 
-use super::StrandModel;
 use super::lanes::{LANES, Lane, Lane3};
 use super::rod::Row;
+use super::{StrandModel, csm};
 use crate::interaction::{Deposit, Room};
 use glam::{DQuat, DVec3, Vec3};
 use std::sync::Arc;
@@ -78,6 +78,7 @@ impl StrandScratch {
             directions: vec![Lane3::ZERO; model.longest],
             rod: vec![Row::default(); model.longest],
             watched: vec![Watched::default(); model.longest],
+            csm: csm::Scratch::default(),
             deposit: Deposit::within(Arc::clone(&room)),
             tally: Tally::default(),
         };
@@ -91,6 +92,7 @@ impl StrandScratch {
             .map(|p| {
                 p.old.capacity() * (320 + size_of::<Watched>())
                     + p.rod.capacity() * size_of::<Row>()
+                    + p.csm.memory()
                     + p.deposit.memory()
             })
             .sum()
@@ -106,6 +108,7 @@ pub(crate) struct Partition {
     pub directions: Vec<Lane3>,
     pub rod: Vec<Row>,
     pub watched: Vec<Watched>,
+    pub csm: csm::Scratch,
     pub deposit: Deposit,
     pub tally: Tally,
 }

@@ -24,6 +24,9 @@ pub static TIME_VARIABLES: Variables = Variables { names: &["t"] };
 /// Variables of maps: position x, y, z [m] and normal nx, ny, nz in the solid's frame, texture coordinates u, v.
 pub static SURFACE_VARIABLES: Variables = Variables { names: &["x", "y", "z", "nx", "ny", "nz", "u", "v"] };
 
+/// Variables of profiles along a cord: s from 0 at its start to 1 at its end.
+pub static ALONG_VARIABLES: Variables = Variables { names: &["s"] };
+
 /// A compiled formula. Two are equal if their texts and variables are.
 #[derive(Clone)]
 pub struct Expression(Arc<Compiled>);

@@ -2,8 +2,8 @@
 
 use super::GrainShade;
 use super::liquid::Region;
-use crate::declare::{section, tagged};
-use crate::form::{Form, Reader, flattened, name_of, quantity, table, tables, vector};
+use crate::declare::{section, tagged, words};
+use crate::form::{Form, Reader, flag, flattened, name_of, quantity, table, tables, vector, word};
 use crate::tree::{Place, Table};
 use crate::units::{ANGLE, DENSITY, LENGTH, RATE, RATIO, SURFACE_TENSION, TIME, VELOCITY};
 use glam::DVec3;
@@ -16,8 +16,10 @@ section! {
         pub name: String = name_of("grains").required(),
         /// Mean radius of a grain [m].
         pub radius: f64 = quantity(LENGTH).at_least(1e-6).at_most(10.0).required(),
-        /// Spread of radii: they lie evenly between (1 - spread) and (1 + spread) times the mean.
+        /// Spread of radii over their mean: half the width of an even distribution, or a standard deviation.
         pub spread: f64 = quantity(RATIO).at_least(0.0).at_most(0.9).or(0.1),
+        /// How radii are distributed.
+        pub distribution: Distribution = word().or(Distribution::Even),
         /// Density of the grains themselves [kg/m3].
         pub density: f64 = quantity(DENSITY).at_least(1.0).at_most(1e5).or(2650.0),
         /// Coulomb friction between grains; on solids it is that of the solid.
@@ -25,9 +27,13 @@ section! {
         /// Rolling friction: how far off centre a contact pushes, over the radius.
         pub rolling_friction: f64 = quantity(RATIO).at_least(0.0).at_most(10.0).or(0.1),
         /// Restitution: what is left of the normal speed after a collision.
-        pub restitution: f64 = quantity(RATIO).at_least(0.0).at_most(1.0).or(0.3),
-        /// Speed up to which grains overlap by at most 1 % of their radius [m/s]: the stiffness, and so the step, follow from it.
-        pub fastest: f64 = quantity(VELOCITY).at_least(1e-3).at_most(1e3).or(2.0),
+        pub restitution: f64 = quantity(RATIO).at_least(0.05).at_most(1.0).or(0.4),
+        /// Overlap of two grains that meet at `speed`, over their radius: stiffness follows from it. Less is stiffer and slower.
+        pub overlap: f64 = quantity(RATIO).above(0.0).at_most(0.5).or(0.1),
+        /// The speed at which grains overlap by `overlap` [m/s].
+        pub speed: f64 = quantity(VELOCITY).at_least(1e-6).at_most(1e3).or(1.0),
+        /// Whether resting grains sleep, which is faster.
+        pub sleep: bool = flag().or(true),
         /// Grains that are there at the beginning.
         pub fills as "fill": Vec<GrainFill> = tables(1000).or([]),
         /// Grains that are poured in.
@@ -60,6 +66,11 @@ fn check_grains(grains: &Grains, table: &Table, place: Place, reader: &mut Reade
         let help = "add [[grains.fill]] or [[grains.pour]]";
         reader.error(place, "nothing says where the grains come from", help);
     }
+    if grains.distribution == Distribution::Normal && grains.spread > 0.3 {
+        let at = table.get("spread").map_or(place, |node| node.place);
+        let message = format!("radii reach down to 1 - 3 x {} of the mean, which is no size", grains.spread);
+        reader.error(at, message, "make `spread` at most 0.3, or the distribution even");
+    }
     if grains.wetness.is_none() && grains.fills.iter().any(|fill| fill.wetness > 0.0) {
         let at = table.get("fill").map_or(place, |node| node.place);
         reader.error(
@@ -69,6 +80,16 @@ fn check_grains(grains: &Grains, table: &Table, place: Place, reader: &mut Reade
         );
     }
     Some(())
+}
+
+words! {
+    /// How radii are distributed about their mean.
+    pub enum Distribution {
+        /// Evenly.
+        Even = "even",
+        /// Normally, cut at three standard deviations.
+        Normal = "normal",
+    }
 }
 
 section! {
@@ -112,6 +133,8 @@ section! {
         pub most: f64 = quantity(RATIO).above(0.0).at_most(10.0).or(0.25),
         /// Water at which bridges have lost all strength and the heap flows, over the dry mass.
         pub fluidised: f64 = quantity(RATIO).above(0.0).at_most(10.0).or(0.22),
+        /// Part of the water beside it that a grain takes in per second, as long as it fits [1/s].
+        pub absorption: f64 = quantity(RATE).at_least(0.0).at_most(1e6).or(50.0),
         /// Part of the excess that goes to grains below, per second.
         pub downward: f64 = quantity(RATE).at_least(0.0).at_most(1e6).or(10.0),
         /// Part of the excess that goes to grains beside, per second.
@@ -138,9 +161,9 @@ fn check_wetness(wetness: &Wetness, table: &Table, place: Place, reader: &mut Re
         let message = format!("grains hold less ({}) than makes them over-wet ({})", wetness.most, wetness.threshold);
         reader.error(at("most"), message, "make `most` at least `threshold`");
     }
-    if wetness.fluidised < wetness.threshold {
+    if wetness.fluidised <= wetness.threshold {
         let message = format!("grains flow ({}) before they are over-wet ({})", wetness.fluidised, wetness.threshold);
-        reader.error(at("fluidised"), message, "make `fluidised` at least `threshold`");
+        reader.error(at("fluidised"), message, "make `fluidised` larger than `threshold`");
     }
     Some(())
 }
@@ -159,8 +182,10 @@ tagged! {
         },
         /// The empirical law [Rungjiratananon2012, eq. 5.6]: grains that part are held back in proportion to their speed.
         Empirical as "empirical" {
-            /// Damping of dry over-wet-free grains [1/s], per unit of wetness below fluidisation.
+            /// Damping of parting grains at the wetness threshold below fluidisation [1/s].
             strength: f64 = quantity(RATE).at_least(0.0).at_most(1e6).or(100.0),
+            /// Surface tension that bounds the force [N/m].
+            surface_tension: f64 = quantity(SURFACE_TENSION).at_least(0.0).at_most(100.0).or(0.072),
         },
     }
 }

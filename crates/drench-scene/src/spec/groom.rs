@@ -1,6 +1,6 @@
 //! `[[groom]]`: strands on a solid, and their style.
 
-use super::{Dftl, Pbd, Shade, Strand};
+use super::{Csm, Dftl, Pbd, Shade, Strand, StrandModel};
 use crate::declare::{section, tagged};
 use crate::expression::{Expression, SURFACE_VARIABLES};
 use crate::form::{
@@ -66,6 +66,8 @@ section! {
         pub pbd: Pbd = table().or(Pbd::default()),
         /// Settings of the model `dftl`; they may stand here whichever model is chosen.
         pub dftl: Dftl = table().or(Dftl::default()),
+        /// Settings of the model `csm`; they may stand here whichever model is chosen.
+        pub csm: Csm = table().or(Csm::default()),
         /// How the strands look.
         pub shade: Shade = table().or(Shade::default()),
     }
@@ -128,6 +130,13 @@ fn check_groom(groom: &Groom, table: &Table, place: Place, reader: &mut Reader) 
             let message = format!("`{}` and `{}` both say where the strands are", first.key, last.key);
             reader.error(last.place, message, "keep one of them");
         }
+    }
+    let widest = groom.csm.half_width.unwrap_or(0.0).max(groom.csm.tip_half_width.unwrap_or(0.0));
+    if groom.strand.model == StrandModel::Csm && widest > f64::from(groom.vertices - 1) {
+        let at = table.get("csm").map_or(place, |node| node.place);
+        let (vertices, most) = (groom.vertices, groom.vertices - 1);
+        let message = format!("regions of half-width {widest} are wider than strands of {vertices} vertices");
+        reader.error(at, message, format!("make the half-widths at most {most}, or `vertices` more"));
     }
     if groom.tip_radius > groom.root_radius {
         let at = table.get("tip_radius").or(table.get("root_radius")).map_or(place, |node| node.place);

@@ -22,6 +22,8 @@ section! {
             quantity(SURFACE_TENSION).at_least(0.0).at_most(100.0).optional_as("that of the material"),
         /// Contact angle on solids [rad]: small on what it wets, above 90 degrees on what repels it.
         pub contact_angle: f64 = quantity(ANGLE).at_least(0.0).at_most(std::f64::consts::PI).or(60f64.to_radians()),
+        /// How strongly solids hold the liquid that flows along them: 1 sticks, 0 slips.
+        pub wall_friction: f64 = quantity(RATIO).fraction().or(1.0),
         /// Distance of particles at rest [m]: details smaller than a few of these are lost.
         pub spacing: f64 = quantity(LENGTH).at_least(1e-5).at_most(100.0).required(),
         /// How it is kept from being compressed.
@@ -181,7 +183,7 @@ section! {
     /// Where liquid enters.
     pub struct Emitter {
         /// What it comes out of.
-        pub source: Outlet = flattened(),
+        pub outlet: Outlet = flattened(),
         /// The solid that carries it: position and direction are then in that solid's frame.
         pub on: Option<String> = reference_to("solid").optional_as("the world"),
         /// When it starts [s].

@@ -1,6 +1,8 @@
 //! The declarations of the scene file, one file per part. All values are SI, radians, +y up.
 
 mod air;
+mod body;
+mod cord;
 mod expect;
 mod grains;
 mod groom;
@@ -12,8 +14,10 @@ mod solid;
 mod strand;
 
 pub use air::{Air, Wind};
+pub use body::{RigidBody, Touch};
+pub use cord::{Bending, Clamp, Cord, CordMaterial, CordShape, Curve, Hold, RestForm, Torsion};
 pub use expect::{Expectation, Over};
-pub use grains::{Bridge, GrainFill, Grains, Pour, Wetness};
+pub use grains::{Bridge, Distribution, GrainFill, Grains, Pour, Wetness};
 pub use groom::{Clump, Curl, DirectionMap, Groom, Map, MapSource, NoiseStyle, Roots};
 pub use light::{Ground, Light, Sky};
 pub use liquid::{Drain, Emitter, Liquid, LiquidFill, LiquidMaterial, LiquidMethod, Outlet, Region, ViscositySolver};
@@ -22,7 +26,7 @@ pub use render::{
 };
 pub use simulation::Simulation;
 pub use solid::{Easing, Keyframe, Motion, Shape, Solid};
-pub use strand::{Dftl, Gradient, Interaction, Iterations, MassLaw, Pbd, Storage, Strand, StrandModel, StretchOf};
+pub use strand::{Csm, Dftl, Gradient, Interaction, Iterations, MassLaw, Pbd, Storage, Strand, StrandModel, StretchOf};
 
 use crate::declare::section;
 use crate::form::{Form, name_of, table, tables, text};
@@ -46,6 +50,8 @@ section! {
         pub solids as "solid": Vec<Solid> = tables(1000).or([]),
         /// Strands on solids.
         pub grooms as "groom": Vec<Groom> = tables(1000).or([]),
+        /// Ropes, strings, wires.
+        pub cords as "cord": Vec<Cord> = tables(10_000).or([]),
         /// How strands feel each other. Absent: they do not.
         pub interaction: Option<Interaction> = table().optional_as("strands do not feel each other"),
         /// The liquid. Absent: there is none.

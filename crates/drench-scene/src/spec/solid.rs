@@ -1,5 +1,7 @@
 //! `[[solid]]`: bodies, their shapes and their motion.
 
+use super::RigidBody;
+use super::body::check_body;
 use crate::declare::{section, tagged, words};
 use crate::expression::{Expression, TIME_VARIABLES};
 use crate::form::{
@@ -16,6 +18,8 @@ section! {
     pub struct Solid {
         /// Name, by which grooms, cameras and other solids refer to it.
         pub name: String = name_of("solid").required(),
+        /// A solid above whose keys this one has where it leaves them out, all but `name`.
+        pub like: Option<String> = reference_to("solid").optional(),
         /// Its shape, in its own frame.
         pub shape: Shape = table().required(),
         /// Loop subdivisions of its mesh; each makes four triangles of one. A mesh that deforms cannot be subdivided.
@@ -31,11 +35,13 @@ section! {
         pub parent: Option<String> = reference_to("solid").optional_as("the world"),
         /// How it moves.
         pub motion: Motion = table().or_as(Motion::Still, "still"),
-        /// Whether strands collide with it.
+        /// Makes it a rigid body, which moves by itself. Absent: only the scene moves it.
+        pub body: Option<RigidBody> = table().optional_as("only the scene moves it"),
+        /// Whether strands, cords and rigid bodies collide with it.
         pub collide: bool = flag().or(true),
         /// Whether it is drawn.
         pub visible: bool = flag().or(true),
-        /// Coulomb friction of strands on it.
+        /// Coulomb friction on it.
         pub friction: f64 = quantity(RATIO).at_least(0.0).at_most(100.0).or(0.3),
         /// Cell of its baked distance field [m].
         pub field_cell: Option<f64> = quantity(LENGTH).above(0.0).at_most(1e3).optional_as("from its size"),
@@ -55,6 +61,7 @@ colour = "#c08040"
 }
 
 fn check_solid(solid: &Solid, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
+    check_body(solid, table, place, reader);
     let motion = table.get("motion");
     let place = motion.map_or(place, |node| node.place);
     match &solid.motion {

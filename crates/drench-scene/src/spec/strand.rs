@@ -1,4 +1,4 @@
-//! `[groom.strand]`, `[groom.pbd]`, `[groom.dftl]` and `[interaction]`
+//! `[groom.strand]`, `[groom.pbd]`, `[groom.dftl]`, `[groom.csm]` and `[interaction]`
 
 use crate::declare::{defaults, section, tagged, words};
 use crate::form::{Form, Reader, count, either, quantity, word};
@@ -49,6 +49,8 @@ words! {
         Dftl = "dftl",
         /// Position-based dynamics: iterated distance constraints [Mueller2007; Henne2013, 3.2].
         Pbd = "pbd",
+        /// Chain shape matching: any stiffness, any style, at the same cost [Rungjiratananon2012, 4].
+        Csm = "csm",
     }
 }
 
@@ -143,6 +145,60 @@ section! {
 }
 
 section! {
+    /// Settings of chain shape matching. Without `half_width` and `stiffness_index` strands are as stiff as the fibre: `youngs_modulus`, the radii
+    /// and `shape` of the groom; `shape_damping` is not used.
+    pub struct Csm {
+        /// Half-width of the regions that keep their shape [vertices]: the stiffness. Any number, not only whole ones; 0 is limp.
+        pub half_width: Option<f64> = quantity(RATIO).at_least(0.0).at_most(1000.0).optional_as("that of the fibre"),
+        /// Half-width towards the tip, if it differs.
+        pub tip_half_width: Option<f64> = quantity(RATIO).at_least(0.0).at_most(1000.0).optional_as("`half_width`"),
+        /// Where along the strand the half-width begins to change to that of the tip: 0 at the root, 1 at the tip.
+        pub change_from: f64 = quantity(RATIO).fraction().or(0.4),
+        /// Where it has changed.
+        pub change_to: f64 = quantity(RATIO).fraction().or(0.6),
+        /// Stiffness index, instead of `half_width`: distance of the legs of a strand that hangs over a hook with 0.1 g on each end [m].
+        pub stiffness_index: Option<f64> = quantity(LENGTH).at_least(0.0).at_most(10.0).optional(),
+        /// Vertices that are held at the root: 1 is a hinge, 2 hold the direction, 0 is a loose strand.
+        pub clamped: u32 = count(0u32, 100).or(2u32),
+        /// By which fraction segments may be longer or shorter than at rest.
+        pub strain_limit: f64 = quantity(RATIO).at_least(0.0).at_most(0.99).or(0.0),
+        /// Share of the way to the goals that is gone in 10 ms: less than 1 is softer.
+        pub relaxation: f64 = quantity(RATIO).fraction().or(1.0),
+    }
+    check check_csm
+    example r#"
+[[groom]]
+name = "hair"
+on = "head"
+faces = "scalp"
+strands = 3000
+length = "20 cm"
+vertices = 20
+strand = { model = "csm" }
+
+[groom.csm]
+half_width = 2
+tip_half_width = 6
+"#
+}
+
+fn check_csm(csm: &Csm, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
+    let at = |key: &str| table.get(key).map_or(place, |node| node.place);
+    if csm.stiffness_index.is_some() && (csm.half_width.is_some() || csm.tip_half_width.is_some()) {
+        let message = "`stiffness_index` and a half-width both say how stiff strands are";
+        reader.error(at("stiffness_index"), message, "keep one of them");
+    }
+    if csm.tip_half_width.is_some() && csm.half_width.is_none() {
+        reader.error(at("tip_half_width"), "`tip_half_width` without `half_width`", "add half_width = 2");
+    }
+    if csm.change_from > csm.change_to {
+        let message = format!("the change begins at {} but ends at {}", csm.change_from, csm.change_to);
+        reader.error(at("change_to"), message, "make `change_to` at least `change_from`");
+    }
+    Some(())
+}
+
+section! {
     /// How strands feel each other: friction and repulsion on a grid [Henne2013, 4].
     pub struct Interaction {
         /// Cell of the grid [m].
@@ -188,4 +244,4 @@ words! {
     }
 }
 
-defaults!(Strand, Pbd, Dftl, Interaction);
+defaults!(Strand, Pbd, Dftl, Csm, Interaction);

@@ -4,11 +4,14 @@
 //! | file | what it checks |
 //! |---|---|
 //! | [`strands`] | single strands against mechanics |
+//! | [`cords`] | cords against mechanics: tension, curves, rupture, twist |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
 //! | [`promises`] | the same bits on any number of threads and after a resume |
 
+mod bench_cord;
 mod bench_strand;
+mod cords;
 pub mod iterations;
 mod promises;
 mod sampling;
@@ -99,7 +102,7 @@ impl Case {
 
 /// Every check, in the order of the docs.
 pub fn cases() -> Vec<Case> {
-    [strands::CASES, iterations::CASES, sampling::CASES, promises::CASES].concat()
+    [strands::CASES, cords::CASES, iterations::CASES, sampling::CASES, promises::CASES].concat()
 }
 
 #[cfg(test)]

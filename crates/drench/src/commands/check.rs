@@ -10,36 +10,25 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let scene = scene_argument::load(&arguments.scene, &[])?;
     let estimate = drench_sim::estimate(&scene)?;
     if arguments.json {
-        text::json(&json!({
+        let mut description = json!({
             "name": scene.name,
             "frames": scene.simulation.frames,
             "duration": scene.duration(),
-            "strands": estimate.strands,
-            "strand_vertices": estimate.strand_vertices,
-            "children": estimate.children,
-            "triangles": estimate.triangles,
             "memory_bytes": estimate.memory_bytes,
             "steps": estimate.steps,
-        }));
+        });
+        estimate.counts().for_each(|(name, count)| description[name] = count.into());
+        text::json(&description);
         return Ok(());
     }
     text::line(format!("{} is sound. {}", scene.name, scene.shows).trim_end());
     text::line("");
-    let mut rows = vec![
-        ("strands", text::count(estimate.strands)),
-        ("strand vertices", text::count(estimate.strand_vertices)),
-        ("children for pictures", text::count(estimate.children)),
-        ("triangles", text::count(estimate.triangles)),
-        ("memory", format!("about {}", text::bytes(estimate.memory_bytes))),
-        (
-            "frames",
-            format!("{} ({} s)", text::count(u64::from(scene.simulation.frames)), text::figure(scene.duration())),
-        ),
-        ("steps", text::count(estimate.steps)),
-    ]
-    .into_iter()
-    .map(|(name, value)| vec![name.to_owned(), value])
-    .collect::<Vec<_>>();
+    let frames = text::count(u64::from(scene.simulation.frames));
+    let mut rows: Vec<Vec<String>> =
+        estimate.counts().map(|(name, count)| vec![name.replace('_', " "), text::count(count)]).collect();
+    rows.push(vec!["memory".to_owned(), format!("about {}", text::bytes(estimate.memory_bytes))]);
+    rows.push(vec!["frames".to_owned(), format!("{frames} ({} s)", text::figure(scene.duration()))]);
+    rows.push(vec!["steps".to_owned(), text::count(estimate.steps)]);
     rows.extend(estimate.lines.iter().map(|(name, value)| vec![name.clone(), value.clone()]));
     text::line(&text::table(&["what", "how much"], &rows));
     text::line("");

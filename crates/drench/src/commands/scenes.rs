@@ -49,7 +49,10 @@ fn description(name: &str) -> Result<Value, Failure> {
         .iter()
         .map(|solid| &solid.name)
         .chain(scene.grooms.iter().map(|groom| &groom.name))
+        .chain(scene.cords.iter().map(|cord| &cord.name))
+        .chain(scene.grains.iter().map(|grains| &grains.name))
         .map(String::as_str)
+        .chain(scene.liquid.iter().map(|_| "liquid"))
         .collect();
     let sizes: Result<Vec<(String, Value)>, Failure> = Size::ALL
         .par_iter()
@@ -61,10 +64,5 @@ fn description(name: &str) -> Result<Value, Failure> {
 
 fn counts(scene: &Scene) -> Result<Value, Failure> {
     let estimate = drench_sim::estimate(scene)?;
-    Ok(json!({
-        "strands": estimate.strands,
-        "strand_vertices": estimate.strand_vertices,
-        "children": estimate.children,
-        "triangles": estimate.triangles,
-    }))
+    Ok(estimate.counts().map(|(name, count)| (name.to_owned(), Value::from(count))).collect())
 }

@@ -36,6 +36,18 @@ pub(crate) struct Chains<'a> {
     pub extents: &'a [Lane],
 }
 
+/// A vertex whose surroundings are turned with a frame, as if it carried a body of its own: what holds direction and roll where a
+/// chain is clamped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Anchor {
+    /// Index of the vertex.
+    pub vertex: usize,
+    /// Rotation from rest to now.
+    pub frame: Turn,
+    /// How strongly regions that hold the vertex follow [kg m2]; 0 in lanes where they do not.
+    pub moment: Lane,
+}
+
 /// Working memory, as large as the longest chain so far.
 #[derive(Debug, Default)]
 pub(crate) struct Workspace {
@@ -148,8 +160,15 @@ fn presence(mass: Lane) -> Lane {
 }
 
 /// Moves `positions` by the fraction `gain` of the way to their goals. `start` turns the rest shape to about where the first
-/// vertices are; where they lie on a line, their roll about it is that of `start`.
-pub(crate) fn match_shape(work: &mut Workspace, chains: Chains, start: Turn, gain: Lane, positions: &mut [Lane3]) {
+/// vertices are; where they lie on a line, their roll about it is that of `start`. Anchors are in the order of their vertices.
+pub(crate) fn match_shape(
+    work: &mut Workspace,
+    chains: Chains,
+    anchors: &[Anchor],
+    start: Turn,
+    gain: Lane,
+    positions: &mut [Lane3],
+) {
     let count = positions.len();
     if count < 2 {
         return;
@@ -163,7 +182,7 @@ pub(crate) fn match_shape(work: &mut Workspace, chains: Chains, start: Turn, gai
     let block = BLOCK.max(reach);
     for first in (0..count).step_by(block) {
         let last = (first + block).min(count);
-        turn = find_moves(work, chains, turn, [first, last, reach], positions);
+        turn = find_moves(work, chains, anchors, turn, [first, last, reach], positions);
     }
 
     // Goals, as regions begin and end.
@@ -205,6 +224,7 @@ fn share_out(work: &mut Workspace, chains: Chains, count: usize) {
 fn find_moves(
     work: &mut Workspace,
     chains: Chains,
+    anchors: &[Anchor],
     mut turn: Turn,
     [first, last, reach]: [usize; 3],
     positions: &[Lane3],
@@ -216,6 +236,7 @@ fn find_moves(
     sums.clear();
     let mut sum = Sums::ZERO;
     sums.push(sum);
+    let mut anchors = anchors.iter().skip_while(|anchor| anchor.vertex < from).peekable();
     for i in from..to {
         let (mass, x, rest) = (shares[i][0], positions[i] - origin, chains.rest[i] - rest_origin);
         let weighed = x * mass;
@@ -224,6 +245,12 @@ fn find_moves(
         sum.rest = rest.mul_add(mass, sum.rest);
         for (column, rest) in sum.moment.iter_mut().zip([rest.x, rest.y, rest.z]) {
             *column = weighed.mul_add(rest, *column);
+        }
+        while let Some(anchor) = anchors.next_if(|anchor| anchor.vertex == i) {
+            let share = anchor.moment * shares[i][1];
+            for (column, axis) in sum.moment.iter_mut().zip(anchor.frame.columns()) {
+                *column = axis.mul_add(share, *column);
+            }
         }
         sums.push(sum);
     }

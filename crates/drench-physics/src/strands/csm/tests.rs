@@ -60,7 +60,7 @@ fn goals(chains: &[Chain], gain: f64) -> Vec<Vec<DVec3>> {
     let extents: Vec<Lane> = (0..longest).map(|i| lane(i, &|chain, i| extent(chain.half_widths[i]))).collect();
     let batch = Chains { rest: &rest, masses: &masses, extents: &extents };
     let start = Turn::new([DQuat::IDENTITY; LANES]);
-    match_shape(&mut Workspace::default(), batch, start, Lane::splat(gain), &mut positions);
+    match_shape(&mut Workspace::default(), batch, &[], start, Lane::splat(gain), &mut positions);
     let of = |(lane, chain): (usize, &Chain)| (0..chain.rest.len()).map(|i| positions[i].lane(lane)).collect();
     chains.iter().enumerate().map(of).collect()
 }

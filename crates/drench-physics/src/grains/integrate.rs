@@ -1,0 +1,156 @@
+//! Every grain sums what pushes it, and moves; or sleeps, or wakes.
+
+use super::model::{GrainModel, Sleep};
+use super::state::{GrainScratch, GrainState, Load, Mover, Reaction, Vigil};
+use super::{Surroundings, ball};
+use glam::DVec3;
+use rayon::prelude::*;
+
+/// Grains that are moved in one piece.
+const PIECE: usize = 1024;
+/// Moment of inertia of a ball over m R^2.
+const BALL: f64 = 0.4;
+
+/// How far and how fast grains got.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Moved {
+    /// Farthest from where neighbours were searched [m].
+    pub wandered: f64,
+    /// Largest speed [m/s]; NaN if one is no number.
+    pub fastest: f64,
+}
+
+/// Farthest that a grain is from where neighbours were searched [m].
+pub(crate) fn wandered(state: &GrainState) -> f64 {
+    let square = |(x, origin): (&DVec3, &DVec3)| (*x - *origin).length_squared();
+    state.positions.iter().zip(&state.origins).map(square).fold(0.0, f64::max).sqrt()
+}
+
+/// One step of `h` seconds of all grains; `afresh` asks every sleeping grain whether it is still in balance.
+pub(crate) fn advance(
+    model: &GrainModel,
+    state: &mut GrainState,
+    scratch: &mut GrainScratch,
+    surroundings: &Surroundings,
+    h: f64,
+    afresh: bool,
+) -> Moved {
+    let GrainScratch { movers, vigil, stirred, loads, reactions, lower_offsets, lower, before, .. } = scratch;
+    before.clear();
+    before.extend_from_slice(vigil);
+    let summing = Summing { loads, reactions, lower_offsets, lower, before, stirred };
+    let (sizes, origins) = (&state.sizes, &state.origins);
+    let (water, density) = (&state.water, model.material().density);
+    let motion = (state.positions.par_chunks_mut(PIECE))
+        .zip(state.velocities.par_chunks_mut(PIECE))
+        .zip(state.spins.par_chunks_mut(PIECE));
+    let watch = state.calm.par_chunks_mut(PIECE).zip(movers.par_chunks_mut(PIECE)).zip(vigil.par_chunks_mut(PIECE));
+    motion
+        .zip(watch)
+        .enumerate()
+        .map(|(piece, (((positions, velocities), spins), ((calm, movers), vigil)))| {
+            let mut moved = Moved::default();
+            for k in 0..positions.len() {
+                let i = piece * PIECE + k;
+                if vigil[k] == Vigil::Asleep && !afresh && !summing.disturbed(i) {
+                    continue;
+                }
+                let mass = density * ball(sizes[i]) + water[i];
+                let mut load = summing.total(i);
+                if let Some(force) = surroundings.forces.get(i) {
+                    load.force += *force;
+                }
+                let acceleration = load.force / mass + surroundings.gravity;
+                let angular = load.torque / (BALL * mass * sizes[i] * sizes[i]);
+                let rim = sizes[i] * sizes[i];
+                if let (Some(sleep), true) = (model.sleep(), vigil[k] < Vigil::Awake) {
+                    let woken = exceeds(2.0 * sleep.acceleration, acceleration, angular, rim);
+                    vigil[k] = if woken { Vigil::Awake } else { Vigil::Asleep };
+                    if woken {
+                        calm[k] = 0.0;
+                    }
+                    continue;
+                }
+                velocities[k] += acceleration * h;
+                spins[k] += angular * h;
+                positions[k] += velocities[k] * h;
+                if let Some(sleep) = model.sleep() {
+                    rest(sleep, h, [acceleration, angular, velocities[k], spins[k]], rim, &mut calm[k]);
+                    if f64::from(calm[k]) > sleep.time {
+                        (velocities[k], spins[k], vigil[k]) = (DVec3::ZERO, DVec3::ZERO, Vigil::Dozing);
+                    }
+                }
+                movers[k] = Mover {
+                    linear: velocities[k].as_vec3().extend(movers[k].radius()),
+                    angular: spins[k].as_vec3().extend(movers[k].mass()),
+                };
+                moved.wandered = moved.wandered.max((positions[k] - origins[i]).length_squared());
+                let speed = velocities[k].length_squared() + spins[k].length_squared() * rim;
+                moved.fastest = larger(moved.fastest, speed);
+            }
+            moved
+        })
+        // The largest of all is the same in any order.
+        .reduce(Moved::default, |a, b| Moved {
+            wandered: a.wandered.max(b.wandered),
+            fastest: larger(a.fastest, b.fastest),
+        })
+        .root()
+}
+
+impl Moved {
+    fn root(self) -> Self {
+        Self { wandered: self.wandered.sqrt(), fastest: self.fastest.sqrt() }
+    }
+}
+
+/// Not f64::max, which would hide a NaN.
+fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || b <= a { a } else { b }
+}
+
+/// Whether a centre or its surface (`rim`: radius squared) is beyond a limit.
+fn exceeds(limit: f64, centre: DVec3, surface: DVec3, rim: f64) -> bool {
+    // Written so that NaN exceeds.
+    !(centre.length_squared() <= limit * limit && surface.length_squared() * rim <= limit * limit)
+}
+
+/// Counts how long a grain has been at rest.
+fn rest(sleep: &Sleep, h: f64, [acceleration, angular, velocity, spin]: [DVec3; 4], rim: f64, calm: &mut f32) {
+    let busy = exceeds(sleep.speed, velocity, spin, rim) || exceeds(sleep.acceleration, acceleration, angular, rim);
+    *calm = if busy { 0.0 } else { *calm + h as f32 };
+}
+
+/// What sums over contacts read.
+struct Summing<'a> {
+    loads: &'a [Load],
+    reactions: &'a [Reaction],
+    lower_offsets: &'a [u32],
+    lower: &'a [(u32, u32)],
+    before: &'a [Vigil],
+    stirred: &'a [bool],
+}
+
+impl Summing<'_> {
+    fn others(&self, grain: usize) -> &[(u32, u32)] {
+        &self.lower[self.lower_offsets[grain] as usize..self.lower_offsets[grain + 1] as usize]
+    }
+
+    /// Whether something near a sleeping grain is not asleep.
+    fn disturbed(&self, grain: usize) -> bool {
+        self.stirred[grain] || self.others(grain).iter().any(|&(_, owner)| self.before[owner as usize] > Vigil::Asleep)
+    }
+
+    /// Own contacts, then those of others by their number.
+    fn total(&self, grain: usize) -> Load {
+        let mut load = self.loads[grain];
+        for &(link, _) in self.others(grain) {
+            let reaction = &self.reactions[link as usize];
+            if reaction.active > 0.0 {
+                load.force += reaction.force.as_dvec3();
+                load.torque += reaction.torque.as_dvec3();
+            }
+        }
+        load
+    }
+}

@@ -1,0 +1,249 @@
+//! Who is whose neighbour: one row of indices and weights for every particle, found once a step and used by every pass.
+//!
+//! Particles are in z-order, so the 27 cells around a particle are a few runs of consecutive particles. Eight candidates
+//! are tested at once; what is near enough goes into the row. A weight is m_j W'(r)/r: times the offset x_i − x_j it is
+//! the gradient of j's share of the density at i. Offsets are computed anew in every pass, from positions in single
+//! precision relative to the middle of the liquid: that costs less than fetching them from memory.
+//!
+//! Offsets are exactly opposite for i and j, so pair forces are too, up to the rounding of a product.
+
+use super::kernel::CubicSpline;
+use drench_geometry::neighbours::Neighbours;
+use rayon::prelude::*;
+use wide::{f32x4, f32x8};
+
+/// Particles whose rows are stored and processed together. Part of the result's definition through sums over pieces.
+pub(crate) const PIECE: usize = 512;
+/// Candidates that are tested at once.
+const WIDTH: usize = 8;
+
+/// Rows of one piece.
+#[derive(Debug, Default)]
+pub(crate) struct Rows {
+    starts: Vec<u32>,
+    others: Vec<u32>,
+    weights: Vec<f32>,
+    /// Squared distances of the row that is being made [m2].
+    squares: Vec<f32>,
+}
+
+impl Rows {
+    /// Neighbours of the particle with this number in the piece, and their weights.
+    #[inline]
+    pub fn row(&self, number: usize) -> (&[u32], &[f32]) {
+        let range = self.starts[number] as usize..self.starts[number + 1] as usize;
+        (&self.others[range.clone()], &self.weights[range])
+    }
+}
+
+/// Points as the search wants them: coordinates apart, with room for a whole test past the end.
+#[derive(Debug, Default)]
+pub(crate) struct Points {
+    pub x: Vec<f32x4>,
+    coordinates: [Vec<f32>; 3],
+    pub masses: Vec<f32>,
+}
+
+impl Points {
+    /// Takes over points in z-order.
+    pub fn set(
+        &mut self,
+        count: usize,
+        position: impl Fn(usize) -> [f32; 3] + Sync,
+        mass: impl Fn(usize) -> f32 + Sync,
+    ) {
+        self.x.resize(count, f32x4::ZERO);
+        self.x.par_chunks_mut(PIECE).enumerate().for_each(|(piece, x)| {
+            for (k, x) in x.iter_mut().enumerate() {
+                let [a, b, c] = position(piece * PIECE + k);
+                *x = f32x4::new([a, b, c, 0.0]);
+            }
+        });
+        let x = &self.x;
+        let coordinates = &mut self.coordinates;
+        coordinates.par_iter_mut().enumerate().for_each(|(axis, values)| {
+            values.clear();
+            values.extend(x.iter().map(|x| x.as_array()[axis]));
+            // Nothing is near a NaN.
+            values.resize(count + WIDTH, f32::NAN);
+        });
+        self.masses.clear();
+        self.masses.extend((0..count).map(mass));
+    }
+}
+
+/// The kernel in single precision, eight distances at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Kernel8 {
+    pub support2: f32,
+    inverse: f32x8,
+    value: f32x8,
+    slope: f32x8,
+}
+
+impl Kernel8 {
+    pub fn new(kernel: &CubicSpline) -> Self {
+        Self {
+            support2: (kernel.support * kernel.support) as f32,
+            inverse: f32x8::splat((1.0 / kernel.support) as f32),
+            value: f32x8::splat(kernel.scale as f32),
+            slope: f32x8::splat((6.0 * kernel.scale / (kernel.support * kernel.support)) as f32),
+        }
+    }
+
+    /// W and W'/r at eight squared distances, all within the support.
+    #[inline]
+    pub fn value_and_slope(&self, squares: f32x8) -> (f32x8, f32x8) {
+        let one = f32x8::ONE;
+        let q = squares.sqrt() * self.inverse;
+        let rest = (one - q).max(f32x8::ZERO);
+        let near = q.simd_lt(f32x8::HALF);
+        let value = near.select(f32x8::splat(6.0) * q * q * (q - one) + one, (rest + rest) * rest * rest);
+        let slope = near.select(f32x8::splat(3.0) * q - f32x8::splat(2.0), -(rest * rest) / q.max(f32x8::HALF));
+        (self.value * value, self.slope * slope)
+    }
+}
+
+/// What is summed over a row while it is made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RowSums {
+    /// Σ m_j W [kg/m3].
+    pub density: f32,
+    /// Σ m_j ∇W [kg/m4].
+    pub gradient: f32x4,
+    /// Σ m_j |∇W|² [kg/m8].
+    pub squares: f32,
+    /// Neighbours.
+    pub count: u32,
+}
+
+/// Where a search looks: points in z-order in cells of one support.
+pub(crate) struct Search<'a> {
+    pub neighbours: &'a Neighbours,
+    pub points: &'a Points,
+    pub kernel: Kernel8,
+}
+
+/// The runs of candidates around one cell, merged where they touch.
+#[derive(Debug)]
+struct Runs {
+    cell: Option<[i32; 3]>,
+    runs: [(u32, u32); 27],
+    count: usize,
+}
+
+impl Runs {
+    fn new() -> Self {
+        Self { cell: None, runs: [(0, 0); 27], count: 0 }
+    }
+
+    fn at(&mut self, neighbours: &Neighbours, cell: [i32; 3]) -> &[(u32, u32)] {
+        if self.cell != Some(cell) {
+            self.cell = Some(cell);
+            self.count = 0;
+            for range in neighbours.around(cell) {
+                self.runs[self.count] = (range.start as u32, range.end as u32);
+                self.count += 1;
+            }
+            self.runs[..self.count].sort_unstable();
+            let mut kept = 0;
+            for k in 1..self.count {
+                if self.runs[kept].1 == self.runs[k].0 {
+                    self.runs[kept].1 = self.runs[k].1;
+                } else {
+                    kept += 1;
+                    self.runs[kept] = self.runs[k];
+                }
+            }
+            self.count = self.count.min(kept + 1);
+        }
+        &self.runs[..self.count]
+    }
+}
+
+impl Search<'_> {
+    /// Makes the rows of one piece. `seeker` gives the cell and position of each of its `count` particles and, if it is
+    /// one of the points itself, its number there; `sums` takes what was summed.
+    pub fn fill(
+        &self,
+        rows: &mut Rows,
+        count: usize,
+        seeker: impl Fn(usize) -> ([i32; 3], f32x4, u32),
+        mut sums: impl FnMut(usize, RowSums),
+    ) {
+        rows.starts.clear();
+        rows.others.clear();
+        rows.weights.clear();
+        rows.starts.push(0);
+        let mut runs = Runs::new();
+        for number in 0..count {
+            let (cell, x, own) = seeker(number);
+            let begin = rows.others.len();
+            rows.squares.clear();
+            for &(from, to) in runs.at(self.neighbours, cell) {
+                self.collect(rows, x, own, from as usize, to as usize);
+            }
+            sums(number, self.weigh(rows, begin, x));
+            rows.starts.push(rows.others.len() as u32);
+        }
+    }
+
+    /// Appends those of the points `from..to` that are within the support of `x`.
+    #[inline]
+    fn collect(&self, rows: &mut Rows, x: f32x4, own: u32, from: usize, to: usize) {
+        let [px, py, pz, _] = x.to_array().map(f32x8::splat);
+        let limit = f32x8::splat(self.kernel.support2);
+        let [xs, ys, zs] = &self.points.coordinates;
+        let mut k = from;
+        while k < to {
+            let dx = px - eight(xs, k);
+            let dy = py - eight(ys, k);
+            let dz = pz - eight(zs, k);
+            let squares = dx * dx + dy * dy + dz * dz;
+            let mut hits = squares.simd_lt(limit).to_bitmask() & ((1_u64 << (to - k).min(WIDTH)) - 1) as u32;
+            let values = squares.to_array();
+            while hits != 0 {
+                let lane = hits.trailing_zeros() as usize;
+                hits &= hits - 1;
+                let other = (k + lane) as u32;
+                if other != own {
+                    rows.others.push(other);
+                    rows.squares.push(values[lane & (WIDTH - 1)]);
+                }
+            }
+            k += WIDTH;
+        }
+    }
+
+    /// Turns the squared distances of the newest row into weights, and sums.
+    #[inline]
+    fn weigh(&self, rows: &mut Rows, begin: usize, x: f32x4) -> RowSums {
+        let Rows { others, weights, squares, .. } = rows;
+        let row = &others[begin..];
+        let count = row.len();
+        let masses = &self.points.masses;
+        squares.resize(count.next_multiple_of(WIDTH), self.kernel.support2);
+        let (mut density, mut sum_squares) = (f32x8::ZERO, f32x8::ZERO);
+        for (k, eight_squares) in squares.as_chunks::<WIDTH>().0.iter().enumerate() {
+            let at = k * WIDTH;
+            let mass =
+                f32x8::new(std::array::from_fn(|lane| row.get(at + lane).map_or(0.0, |&other| masses[other as usize])));
+            let square = f32x8::new(*eight_squares);
+            let (value, slope) = self.kernel.value_and_slope(square);
+            density += mass * value;
+            sum_squares += mass * slope * slope * square;
+            let weight = (mass * slope).to_array();
+            weights.extend_from_slice(&weight[..(count - at).min(WIDTH)]);
+        }
+        let mut gradient = f32x4::ZERO;
+        for (&other, &weight) in row.iter().zip(&weights[begin..]) {
+            gradient += (x - self.points.x[other as usize]) * f32x4::splat(weight);
+        }
+        RowSums { density: density.reduce_add(), gradient, squares: sum_squares.reduce_add(), count: count as u32 }
+    }
+}
+
+#[inline]
+fn eight(values: &[f32], from: usize) -> f32x8 {
+    f32x8::new(*values[from..].first_chunk().expect("coordinates are padded"))
+}

@@ -1,0 +1,324 @@
+//! Where liquid comes from: openings, rain and filled regions.
+//!
+//! An [`Opening`] is a disc from which liquid flows at a given speed. It lets go of layers: hexagonal lattices of particles across
+//! the disc, every other one shifted, at the instants that make the mean volume rate exactly π R² times the speed. When a layer
+//! appears at the end of a substep it has already travelled since its instant, so that layers keep their distance whatever
+//! the substep is. What an opening lets go between two instants depends on them alone; nothing needs to be remembered.
+
+use super::state::Droplet;
+use crate::error::{PhysicsError, check};
+use drench_math::random::Stream;
+use glam::DVec3;
+
+/// Distance of neighbours in a hexagonal close packing with one particle in d³, over d: 2^(1/6).
+const PACKED: f64 = 1.122_462_048_309_373;
+/// Particles that one call may make.
+const MOST: f64 = 2e7;
+
+/// Common to all particles that a source makes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Portion {
+    /// Distance of particles at rest [m].
+    pub spacing: f64,
+    /// Mass of a particle [kg].
+    pub mass: f64,
+}
+
+/// A disc that liquid flows out of: a faucet, a hose, one hole of a shower head.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Opening {
+    /// The middle [m].
+    pub position: DVec3,
+    /// The direction of the stream, of length 1.
+    pub direction: DVec3,
+    /// Radius [m].
+    pub radius: f64,
+    /// Speed of the stream [m/s].
+    pub speed: f64,
+    /// Velocity of the opening itself [m/s].
+    pub velocity: DVec3,
+    /// Part of a layer's interval by which it is ahead of others: openings of a shower head should not pulse together.
+    pub phase: f64,
+}
+
+impl Opening {
+    /// The instants of layers are (k + 1 − phase) times this, k = 0, 1, 2 ... [s].
+    fn interval(&self, portion: &Portion, layer: usize) -> f64 {
+        // A layer's volume over the volume rate.
+        layer as f64 * portion.spacing.powi(3) / (std::f64::consts::PI * self.radius * self.radius * self.speed)
+    }
+
+    /// Offsets across the disc of the particles of an even or odd layer.
+    fn lattice(&self, spacing: f64, odd: bool) -> Vec<DVec3> {
+        let across = self.direction.any_orthonormal_vector();
+        let along = self.direction.cross(across);
+        // A particle whose half volume is inside belongs to the stream; one at least.
+        let reach = (self.radius - 0.5 * spacing).max(0.0);
+        let edge = PACKED * spacing;
+        let rows = (reach / (edge * 0.75_f64.sqrt())).ceil() as i64 + 1;
+        let shift = if odd && reach > 0.0 { edge / 3.0_f64.sqrt() } else { 0.0 };
+        let mut lattice = Vec::new();
+        for row in -rows..=rows {
+            let v = row as f64 * edge * 0.75_f64.sqrt() + shift;
+            let half = if row.rem_euclid(2) == 1 { 0.5 } else { 0.0 };
+            for column in -rows - 1..=rows + 1 {
+                let u = (column as f64 + half) * edge;
+                if u * u + v * v <= reach * reach * (1.0 + 1e-9) {
+                    lattice.push(across * u + along * v);
+                }
+            }
+        }
+        if lattice.is_empty() { vec![DVec3::ZERO] } else { lattice }
+    }
+
+    /// Appends what leaves the opening after `from` and until `to` [s], where it is at `to`. Time counts from the opening's own
+    /// start; a stream that stops is a `to` that stops growing.
+    pub fn emit(&self, portion: &Portion, from: f64, to: f64, drops: &mut Vec<Droplet>) -> Result<(), PhysicsError> {
+        check("radius of an opening", self.radius, "positive", |x| x > 0.0)?;
+        check("speed of an opening", self.speed, "positive", |x| x > 0.0)?;
+        check("spacing", portion.spacing, "positive", |x| x > 0.0)?;
+        check("direction of an opening", self.direction.length(), "of length 1", |x| (x - 1.0).abs() < 1e-6)?;
+        check("particles across an opening", self.radius / portion.spacing, "at most 1000", |x| x <= 1000.0)?;
+        let lattices = [self.lattice(portion.spacing, false), self.lattice(portion.spacing, true)];
+        let intervals = lattices.each_ref().map(|lattice| self.interval(portion, lattice.len()));
+        let pair = intervals[0] + intervals[1];
+        let expected = (to - from) / pair * (lattices[0].len() + lattices[1].len()) as f64;
+        check("particles that leave an opening at once", expected, "at most 2e7", |x| x <= MOST)?;
+        let first = ((from / pair).floor() as i64 - 1).max(0);
+        let last = (to / pair).ceil() as i64 + 1;
+        for k in first..=last {
+            for (odd, lattice) in lattices.iter().enumerate() {
+                let ahead = if odd == 0 { intervals[0] } else { pair };
+                let instant = k as f64 * pair + ahead - self.phase * intervals[0];
+                if instant > from && instant <= to {
+                    let travelled = self.direction * (self.speed * (to - instant));
+                    drops.extend(lattice.iter().map(|offset| Droplet {
+                        position: self.position + *offset + travelled,
+                        velocity: self.velocity + self.direction * self.speed,
+                        mass: portion.mass,
+                        birth: instant,
+                    }));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The openings of a shower head: spread evenly over a disc, the outer ones turned outwards.
+///
+/// `spread` is the angle of the outermost jets to the direction [rad].
+pub fn shower(head: &Opening, openings: u32, opening: f64, spread: f64, seed: u64) -> Vec<Opening> {
+    let across = head.direction.any_orthonormal_vector();
+    let along = head.direction.cross(across);
+    let phases = Stream::new(seed, "shower");
+    // A sunflower: equal areas, no rows.
+    let golden = std::f64::consts::PI * (3.0 - 5.0_f64.sqrt());
+    (0..openings)
+        .map(|k| {
+            let part = ((f64::from(k) + 0.5) / f64::from(openings)).sqrt();
+            let (sine, cosine) = (golden * f64::from(k)).sin_cos();
+            let outward = across * cosine + along * sine;
+            Opening {
+                position: head.position + outward * (part * head.radius),
+                direction: (head.direction + outward * (spread * part).tan()).normalize(),
+                radius: opening,
+                phase: phases.uniform(u64::from(k)),
+                ..*head
+            }
+        })
+        .collect()
+}
+
+/// Rain from a level rectangle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rain {
+    /// The middle [m].
+    pub position: DVec3,
+    /// Lengths along x and z [m].
+    pub size: [f64; 2],
+    /// Height of liquid that falls per second [m/s].
+    pub rate: f64,
+    /// Velocity of the drops [m/s].
+    pub velocity: DVec3,
+}
+
+impl Rain {
+    /// Appends the drops that start after `from` and until `to` [s], where they are at `to`.
+    ///
+    /// Drop k starts in the k-th interval, at a random instant and place: the mean rate is exact.
+    pub fn emit(
+        &self,
+        portion: &Portion,
+        seed: u64,
+        from: f64,
+        to: f64,
+        drops: &mut Vec<Droplet>,
+    ) -> Result<(), PhysicsError> {
+        let area = self.size[0] * self.size[1];
+        check("area of the rain", area, "positive", |x| x > 0.0)?;
+        check("rate of the rain", self.rate, "positive", |x| x > 0.0)?;
+        let interval = portion.spacing.powi(3) / (area * self.rate);
+        check("drops of rain at once", (to - from) / interval, "at most 2e7", |x| x <= MOST)?;
+        let stream = Stream::new(seed, "rain");
+        let first = ((from / interval).floor() - 1.0).max(0.0) as u64;
+        for k in first..=(to / interval).ceil().max(0.0) as u64 {
+            let [when, x, z] = [0, 1, 2].map(|item| stream.uniform(3 * k + item));
+            let instant = (k as f64 + when) * interval;
+            if instant > from && instant <= to {
+                let place = DVec3::new((x - 0.5) * self.size[0], 0.0, (z - 0.5) * self.size[1]);
+                drops.push(Droplet {
+                    position: self.position + place + self.velocity * (to - instant),
+                    velocity: self.velocity,
+                    mass: portion.mass,
+                    birth: instant,
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A lattice of particles at rest in the part of a box that is `inside`; at most `limit` of them.
+///
+/// The lattice is centred: a box whose lengths are multiples of the spacing is filled to the brim, with half a spacing to
+/// its faces.
+pub fn fill(
+    portion: &Portion,
+    [low, high]: [DVec3; 2],
+    velocity: DVec3,
+    limit: usize,
+    inside: impl Fn(DVec3) -> bool,
+) -> Result<Vec<Droplet>, PhysicsError> {
+    check("spacing", portion.spacing, "positive", |x| x > 0.0)?;
+    let size = high - low;
+    check("size of a filled box", size.min_element(), "positive", |x| x > 0.0)?;
+    // A little more than a multiple must not lose a layer to rounding.
+    let counts = (size / portion.spacing + DVec3::splat(1e-6)).floor();
+    check("smallest size of a filled box over the spacing", counts.min_element(), "1 or more", |x| x >= 1.0)?;
+    let total = counts.element_product();
+    check("lattice points of a filled box", total, "at most 1e9: make the spacing larger", |x| x <= 1e9)?;
+    let corner = 0.5 * (low + high) - 0.5 * (counts - 1.0) * portion.spacing;
+    let mut drops = Vec::new();
+    for z in 0..counts.z as u64 {
+        for y in 0..counts.y as u64 {
+            for x in 0..counts.x as u64 {
+                let position = corner + DVec3::new(x as f64, y as f64, z as f64) * portion.spacing;
+                if inside(position) {
+                    if drops.len() >= limit {
+                        check("particles of a filled region", f64::INFINITY, "fewer: make the spacing larger", |_| {
+                            true
+                        })?;
+                    }
+                    drops.push(Droplet { position, velocity, mass: portion.mass, birth: 0.0 });
+                }
+            }
+        }
+    }
+    Ok(drops)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PORTION: Portion = Portion { spacing: 0.01, mass: 1e-3 };
+
+    fn hose(radius: f64) -> Opening {
+        Opening {
+            position: DVec3::ZERO,
+            direction: DVec3::new(0.6, -0.8, 0.0),
+            radius,
+            speed: 1.7,
+            velocity: DVec3::ZERO,
+            phase: 0.0,
+        }
+    }
+
+    #[test]
+    fn a_stream_has_the_right_rate_and_no_overlap_whatever_the_substep() {
+        for radius in [0.001, 0.012, 0.05] {
+            let opening = hose(radius);
+            let run = |substeps: u32| {
+                let mut drops = Vec::new();
+                for k in 0..substeps {
+                    let (from, to) = (f64::from(k) / f64::from(substeps), f64::from(k + 1) / f64::from(substeps));
+                    let before = drops.len();
+                    opening.emit(&PORTION, from, to, &mut drops).unwrap();
+                    // Carry them to the end.
+                    for drop in &mut drops[before..] {
+                        drop.position += drop.velocity * (1.0 - to);
+                    }
+                }
+                drops
+            };
+            let drops = run(10);
+            let volume = drops.len() as f64 * PORTION.spacing.powi(3);
+            let expected = std::f64::consts::PI * radius * radius * opening.speed;
+            let layers = 2.0 * opening.lattice(PORTION.spacing, false).len() as f64 * PORTION.spacing.powi(3);
+            assert!((volume - expected).abs() <= layers, "{radius}: {volume} {expected}");
+            let other = run(37);
+            assert_eq!(drops.len(), other.len());
+            for (a, b) in drops.iter().zip(&other) {
+                assert!((a.position - b.position).length() < 1e-9);
+            }
+            let nearest = |i: usize| {
+                let distance = |j: usize| (drops[i].position - drops[j].position).length();
+                (0..drops.len().min(i + 500)).filter(|&j| j != i).map(distance).fold(f64::INFINITY, f64::min)
+            };
+            let least = (0..drops.len().min(300)).map(nearest).fold(f64::INFINITY, f64::min);
+            assert!(least > 0.75 * PORTION.spacing, "{radius}: {least}");
+        }
+    }
+
+    #[test]
+    fn rain_has_the_right_rate_and_falls_from_its_rectangle() {
+        let rain = Rain { position: DVec3::Y, size: [1.0, 2.0], rate: 1e-3, velocity: DVec3::NEG_Y * 5.0 };
+        let mut drops = Vec::new();
+        for k in 0..100 {
+            rain.emit(&PORTION, 3, 0.1 * f64::from(k), 0.1 * f64::from(k + 1), &mut drops).unwrap();
+        }
+        // 10 s of 1 mm/s on 2 m²: 0.02 m³.
+        assert!((drops.len() as f64 - 20_000.0).abs() <= 1.0, "{}", drops.len());
+        assert!(drops.iter().all(|d| d.position.x.abs() <= 0.5 && d.position.z.abs() <= 1.0 && d.position.y <= 1.0));
+        let mean = drops.iter().map(|drop| drop.position.x).sum::<f64>() / drops.len() as f64;
+        assert!(mean.abs() < 0.01);
+    }
+
+    #[test]
+    fn a_box_is_filled_to_the_brim_and_too_much_is_refused() {
+        let cube = [DVec3::ZERO, DVec3::splat(0.1)];
+        let drops = fill(&PORTION, cube, DVec3::X, 1000, |_| true).unwrap();
+        assert_eq!(drops.len(), 1000);
+        assert!(drops.iter().all(|d| d.position.min_element() > 0.0049 && d.position.max_element() < 0.0951));
+        assert!(fill(&PORTION, cube, DVec3::X, 999, |_| true).is_err());
+        assert!(fill(&PORTION, [DVec3::ZERO, DVec3::splat(0.001)], DVec3::X, 9, |_| true).is_err());
+        assert!(fill(&PORTION, [DVec3::ZERO, DVec3::splat(f64::NAN)], DVec3::X, 9, |_| true).is_err());
+        assert!(fill(&PORTION, [DVec3::ZERO, DVec3::splat(1e9)], DVec3::X, 9, |_| true).is_err());
+    }
+
+    #[test]
+    fn a_shower_covers_its_head_and_spreads() {
+        let head = Opening { radius: 0.1, direction: DVec3::NEG_Y, ..hose(0.1) };
+        let openings = shower(&head, 200, 1e-3, 0.3, 1);
+        let centre = openings.iter().map(|o| o.position).sum::<DVec3>() / 200.0;
+        assert!(centre.length() < 0.003, "{centre}");
+        let angle = |o: &Opening| o.direction.dot(DVec3::NEG_Y).acos();
+        let widest = openings.iter().map(angle).fold(0.0, f64::max);
+        assert!((widest - 0.3).abs() < 0.01, "{widest}");
+    }
+
+    #[test]
+    fn bad_openings_are_refused() {
+        let mut drops = Vec::new();
+        for bad in [
+            Opening { radius: 0.0, ..hose(0.1) },
+            Opening { speed: f64::NAN, ..hose(0.1) },
+            Opening { direction: DVec3::ZERO, ..hose(0.1) },
+            hose(1e9),
+        ] {
+            assert!(bad.emit(&PORTION, 0.0, 1.0, &mut drops).is_err());
+        }
+        assert!(hose(0.1).emit(&PORTION, 0.0, 1e12, &mut drops).is_err());
+    }
+}

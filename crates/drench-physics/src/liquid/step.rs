@@ -1,0 +1,511 @@
+//! One substep of a liquid. Read [`solve`] and `step` from top to bottom: they are the algorithm.
+
+use super::dfsph::{self, Solved};
+use super::fields::{Fields, dot};
+use super::guard::guard;
+use super::kernel::CubicSpline;
+use super::mueller2003::{self, Springy};
+use super::rows::{Kernel8, PIECE, Search};
+use super::state::{LiquidState, Reorder, permute};
+use super::tension::{self, Tension};
+use super::viscosity::{self, Viscous};
+use super::walls::{Frame, Volumes, Walls, lanes, vector};
+use super::{LiquidModel, Method, NO_BODY, Reactions, Surroundings};
+use crate::error::{PhysicsError, check};
+use drench_geometry::neighbours::Neighbours;
+use drench_math::ordered;
+use glam::DVec3;
+use rayon::prelude::*;
+use wide::f32x4;
+
+/// The origin of single precision moves in steps of this many supports.
+const ORIGIN_STEP: f64 = 64.0;
+/// Distance to solids that the guard insists on, in spacings.
+const KEEP: f64 = 0.1;
+/// Speed beyond which a liquid has run away [m/s].
+const FASTEST: f64 = 1e4;
+
+/// Buffers of a liquid, made anew at will.
+#[derive(Debug, Default)]
+pub struct LiquidScratch {
+    fields: Fields,
+    neighbours: Neighbours,
+    walls: Walls,
+    foreign: Walls,
+    reorder: Reorder,
+    /// Where particles were at the beginning of the substep [m].
+    starts: Vec<DVec3>,
+    start_buffer: Vec<DVec3>,
+    /// Velocities in single precision before whatever changes them.
+    before: Vec<f32x4>,
+    wall_impulses: Vec<DVec3>,
+    foreign_impulses: Vec<DVec3>,
+}
+
+/// What happened in a substep.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Steps taken.
+    pub steps: u32,
+    /// Shortest of them [s].
+    pub shortest: f64,
+    /// Longest of them [s].
+    pub longest: f64,
+    /// Iterations of all density solves.
+    pub density_iterations: u32,
+    /// Iterations of all divergence solves.
+    pub divergence_iterations: u32,
+    /// Iterations of all viscosity solves.
+    pub viscosity_iterations: u32,
+    /// Largest mean compression that a density solve left.
+    pub density_error: f64,
+    /// Solves that stopped before they were exact enough.
+    pub unconverged: u32,
+    /// Steps that should have been shorter than the shortest allowed.
+    pub hurried: u32,
+    /// Particles that the guard put back.
+    pub guarded: u32,
+    /// Largest speed at the end [m/s].
+    pub speed: f64,
+}
+
+/// Everything a step works with.
+struct Step<'a, 'b> {
+    model: &'a LiquidModel,
+    surroundings: &'a Surroundings<'b>,
+    frame: Frame,
+    /// Length of the step [s].
+    dt: f64,
+}
+
+/// One substep of `dt` seconds, in as many steps as the liquid needs; they divide it exactly.
+pub fn solve(
+    model: &LiquidModel,
+    state: &mut LiquidState,
+    scratch: &mut LiquidScratch,
+    surroundings: &Surroundings,
+    reactions: &mut Reactions,
+    dt: f64,
+) -> Result<Tally, PhysicsError> {
+    check("dt", dt, "positive", |x| x > 0.0)?;
+    model.check()?;
+    check_counts(state, surroundings, reactions)?;
+    let mut tally = Tally { shortest: dt, ..Tally::default() };
+    if state.is_empty() {
+        return Ok(tally);
+    }
+    scratch.starts.clone_from(&state.positions);
+    let mut left = dt;
+    loop {
+        let (length, hurried) = longest_step(model, state, surroundings)?;
+        let steps = (left / length - 1e-9).ceil().max(1.0);
+        let length = left / steps;
+        step(model, state, scratch, surroundings, reactions, (length, dt - left), dt, &mut tally)?;
+        tally.steps += 1;
+        tally.hurried += u32::from(hurried);
+        tally.shortest = tally.shortest.min(length);
+        tally.longest = tally.longest.max(length);
+        if steps <= 1.0 {
+            break;
+        }
+        left -= length;
+    }
+    let keep = KEEP * model.spacing;
+    let stops = guard(state, &scratch.starts, surroundings.colliders, keep, dt);
+    tally.guarded = stops.len() as u32;
+    for stop in stops {
+        let body = surroundings.collider_bodies.get(stop.collider).map_or(NO_BODY, |&body| body) as usize;
+        if body < reactions.bodies.len() {
+            reactions.bodies[body].push(stop.impulse, stop.position, &mut reactions.pushes[body]);
+        }
+    }
+    tally.speed = speed(state)?;
+    Ok(tally)
+}
+
+/// Largest speed of a particle [m/s].
+fn speed(state: &LiquidState) -> Result<f64, PhysicsError> {
+    let speed = ordered::max(state.len(), 0.0, |i| state.velocities[i].length_squared()).sqrt();
+    check("speed of the liquid [m/s]", speed, "below 10 000: try smaller steps or gentler motion", |x| x < FASTEST)?;
+    Ok(speed)
+}
+
+/// The longest step that is still stable and accurate [s], and whether it should be even shorter.
+fn longest_step(
+    model: &LiquidModel,
+    state: &LiquidState,
+    surroundings: &Surroundings,
+) -> Result<(f64, bool), PhysicsError> {
+    let (d, material, limits) = (model.spacing, &model.material, &model.limits);
+    let solids = surroundings.samples.velocities;
+    let solid = ordered::max(solids.len(), 0.0, |i| solids[i].length_squared()).sqrt();
+    let speed = speed(state)?.max(solid);
+    // With the speed that gravity adds meanwhile: s t + g t² = cfl d.
+    let gravity = surroundings.gravity.length();
+    let reach = limits.cfl * d;
+    let mut longest = 2.0 * reach / (speed + (speed * speed + 4.0 * gravity * reach).sqrt()).max(f64::MIN_POSITIVE);
+    if material.surface_tension > 0.0 {
+        // Capillary waves of two spacings [Brackbill1992].
+        let period = (material.density * d.powi(3) / (std::f64::consts::TAU * material.surface_tension)).sqrt();
+        longest = longest.min(0.5 * period);
+    }
+    if material.viscosity > 0.0 && matches!(model.viscosity, viscosity::Solver::Explicit) {
+        longest = longest.min(0.1 * d * d / material.kinematic_viscosity());
+    }
+    if let Method::Mueller2003(parameters) = &model.method {
+        longest = longest.min(limits.cfl * model.support() / (parameters.stiffness.sqrt() + speed));
+        longest = longest.min(0.05 * model.support().powi(2) / material.kinematic_viscosity().max(1e-300));
+    }
+    let longest = longest.min(limits.longest);
+    Ok((longest.max(limits.shortest), longest < limits.shortest))
+}
+
+fn step(
+    model: &LiquidModel,
+    state: &mut LiquidState,
+    scratch: &mut LiquidScratch,
+    surroundings: &Surroundings,
+    reactions: &mut Reactions,
+    (dt, since): (f64, f64),
+    substep: f64,
+    tally: &mut Tally,
+) -> Result<(), PhysicsError> {
+    let kernel = CubicSpline::new(model.support());
+    let frame = Frame {
+        origin: origin(state, model.support()),
+        kernel,
+        kernel8: Kernel8::new(&kernel),
+        density: model.material.density,
+    };
+    let step = Step { model, surroundings, frame, dt };
+    sort(state, scratch, kernel.support)?;
+    step.find_neighbours(state, scratch);
+    step.meet_solids(state, scratch, reactions, since, substep)?;
+    step.weigh_pressure(&mut scratch.fields);
+    match &model.method {
+        Method::Dfsph(parameters) => {
+            let solved = step.remove_divergence(state, scratch, parameters);
+            tally.divergence_iterations += solved.iterations;
+            tally.unconverged += u32::from(solved.error > parameters.divergence_error);
+            tally.viscosity_iterations += step.apply_forces(state, scratch);
+            let solved = step.remove_compression(state, scratch, parameters);
+            tally.density_iterations += solved.iterations;
+            tally.density_error = tally.density_error.max(solved.error);
+            tally.unconverged += u32::from(solved.error > parameters.density_error);
+        }
+        Method::Mueller2003(parameters) => step.apply_springs(state, scratch, parameters),
+    }
+    push_back(scratch, surroundings, reactions);
+    let moves = state.positions.par_iter_mut().zip(&state.velocities);
+    moves.with_min_len(PIECE).for_each(|(position, velocity)| *position += *velocity * dt);
+    Ok(())
+}
+
+/// Where single precision counts from: near the middle of the liquid, so that stray drops cost it nothing.
+fn origin(state: &LiquidState, support: f64) -> DVec3 {
+    let add = |range: std::ops::Range<usize>| range.map(|i| state.positions[i]).sum::<DVec3>();
+    let mean = ordered::reduce(state.len(), DVec3::ZERO, add, |a, b| a + b) / state.len() as f64;
+    let step = ORIGIN_STEP * support;
+    (mean / step).round() * step
+}
+
+/// Brings the particles into z-order.
+fn sort(state: &mut LiquidState, scratch: &mut LiquidScratch, support: f64) -> Result<(), PhysicsError> {
+    scratch.neighbours.rebuild(&state.positions, support).map_err(|error| PhysicsError::search("liquid", &error))?;
+    state.reorder(scratch.neighbours.order(), &mut scratch.reorder);
+    permute(&mut scratch.starts, scratch.neighbours.order(), &mut scratch.start_buffer);
+    Ok(())
+}
+
+/// Gives bodies and foreign particles what the liquid got from them.
+fn push_back(scratch: &LiquidScratch, surroundings: &Surroundings, reactions: &mut Reactions) {
+    for (b, impulse) in scratch.wall_impulses.iter().enumerate() {
+        let body = surroundings.samples.bodies[b] as usize;
+        if body < reactions.bodies.len() && *impulse != DVec3::ZERO {
+            let position = scratch.walls.position(b);
+            reactions.bodies[body].push(*impulse, position, &mut reactions.pushes[body]);
+        }
+    }
+    for (total, impulse) in reactions.foreign.iter_mut().zip(&scratch.foreign_impulses) {
+        *total += *impulse;
+    }
+}
+
+impl Step<'_, '_> {
+    fn find_neighbours(&self, state: &LiquidState, scratch: &mut LiquidScratch) {
+        let LiquidScratch { fields, neighbours, before, .. } = scratch;
+        let count = state.len();
+        fields.resize(count);
+        let (frame, positions) = (&self.frame, &state.positions);
+        fields.points.set(count, |i| frame.local(positions[i]), |i| state.masses[i] as f32);
+        take_velocities(&mut fields.v, state);
+        before.clone_from(&fields.v);
+        let Fields { points, rows, density, gradient, counts, inverse_diagonal, .. } = fields;
+        let search = Search { neighbours, points, kernel: frame.kernel8 };
+        let own = frame.kernel.value(0.0) as f32;
+        let out = density.par_chunks_mut(PIECE).zip(gradient.par_chunks_mut(PIECE));
+        let out = out.zip(counts.par_chunks_mut(PIECE)).zip(inverse_diagonal.par_chunks_mut(PIECE));
+        out.zip(rows).enumerate().for_each(|(piece, ((((density, gradient), counts), squares), rows))| {
+            let seeker = |number: usize| {
+                let i = piece * PIECE + number;
+                (neighbours.cell_of(positions[i]), points.x[i], i as u32)
+            };
+            search.fill(rows, density.len(), seeker, |number, sums| {
+                density[number] = own * points.masses[piece * PIECE + number] + sums.density;
+                gradient[number] = sums.gradient;
+                counts[number] = sums.count;
+                squares[number] = sums.squares;
+            });
+        });
+    }
+
+    /// Puts solids and foreign particles where they are now, and lets particles find them.
+    fn meet_solids(
+        &self,
+        state: &LiquidState,
+        scratch: &mut LiquidScratch,
+        reactions: &Reactions,
+        since: f64,
+        substep: f64,
+    ) -> Result<(), PhysicsError> {
+        let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+        let (samples, others) = (&self.surroundings.samples, &self.surroundings.foreign);
+        fields.wall.fill(f32x4::ZERO);
+        fields.wall_rate.fill(0.0);
+
+        let until_end = substep - since;
+        let given = samples.positions.iter().zip(samples.velocities);
+        let positions = given.map(|(&position, &velocity)| position - velocity * until_end);
+        let velocity = |b: usize| match reactions.bodies.get(samples.bodies[b] as usize) {
+            Some(body) => body.velocity_at(samples.positions[b]),
+            None => samples.velocities[b],
+        };
+        walls.place(positions, &Volumes::Sampled, velocity, &self.frame)?;
+        walls.meet(fields, &state.positions, &self.frame);
+        let pushed = samples.bodies.iter().any(|&body| (body as usize) < reactions.bodies.len());
+        wall_impulses.clear();
+        wall_impulses.resize(if pushed { samples.positions.len() } else { 0 }, DVec3::ZERO);
+
+        let moved = |f: usize| others.velocities[f] + reactions.foreign[f] * others.inverse_masses[f];
+        let positions = others.positions.iter().zip(others.velocities);
+        let positions = positions.map(|(&position, &velocity)| position + velocity * since);
+        foreign.place(positions, &Volumes::Given(others.volumes), moved, &self.frame)?;
+        foreign.meet(fields, &state.positions, &self.frame);
+        foreign_impulses.clear();
+        foreign_impulses.resize(others.positions.len(), DVec3::ZERO);
+        Ok(())
+    }
+
+    /// The diagonal of D G: |Σ m_j ∇W + Σ ψ_b ∇W|² + m_i Σ m_j |∇W|².
+    fn weigh_pressure(&self, fields: &mut Fields) {
+        let Fields { points, gradient, wall, inverse_diagonal, .. } = fields;
+        // Below this, pressure would need more than all neighbours on one side to get hold of the particle.
+        let least = (1e-6 * (self.frame.density / self.model.spacing).powi(2)) as f32;
+        inverse_diagonal.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(i, inverse)| {
+            let total = gradient[i] + wall[i];
+            let diagonal = dot(total, total) + points.masses[i] * *inverse;
+            *inverse = if diagonal > least { 1.0 / diagonal } else { 0.0 };
+        });
+    }
+
+    fn remove_divergence(
+        &self,
+        state: &mut LiquidState,
+        scratch: &mut LiquidScratch,
+        parameters: &dfsph::Parameters,
+    ) -> Solved {
+        scratch.fields.kappa.copy_from_slice(&state.impulses);
+        let solved = dfsph::solve_divergence(&mut scratch.fields, self.frame.density, self.dt, parameters);
+        state.impulses.copy_from_slice(&scratch.fields.kappa);
+        collect_pressure(scratch);
+        give_velocities(state, &scratch.fields.v, &scratch.before);
+        solved
+    }
+
+    /// Gravity in double precision; surface tension, viscosity and drag, which depend on neighbours, in single.
+    fn apply_forces(&self, state: &mut LiquidState, scratch: &mut LiquidScratch) -> u32 {
+        self.fall(state, scratch);
+        self.apply_tension(scratch);
+        let iterations = self.apply_viscosity(scratch);
+        self.apply_drag(scratch);
+        iterations
+    }
+
+    fn fall(&self, state: &mut LiquidState, scratch: &mut LiquidScratch) {
+        let gained = self.surroundings.gravity * self.dt;
+        state.velocities.par_iter_mut().with_min_len(PIECE).for_each(|velocity| *velocity += gained);
+        take_velocities(&mut scratch.fields.v, state);
+        scratch.before.clone_from(&scratch.fields.v);
+    }
+
+    fn apply_tension(&self, scratch: &mut LiquidScratch) {
+        let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+        let material = &self.model.material;
+        if material.surface_tension > 0.0 {
+            let angle = self.model.contact_angle;
+            let tension = Tension::new(material.surface_tension, angle, material.density, &self.frame.kernel, self.dt);
+            for (walls, impulses) in [(&*walls, wall_impulses), (&*foreign, foreign_impulses)] {
+                walls.collect(fields, impulses, |i, b, _, weight| tension.impulse(fields, walls, i, b, weight));
+            }
+            tension::pull(fields, &[walls, foreign], tension);
+        }
+    }
+
+    fn apply_viscosity(&self, scratch: &mut LiquidScratch) -> u32 {
+        let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+        let nu = self.model.material.kinematic_viscosity();
+        if nu == 0.0 {
+            return 0;
+        }
+        let viscous = Viscous {
+            strength: (10.0 * nu * self.dt / self.frame.density) as f32,
+            soft: (0.01 * self.frame.kernel.support.powi(2)) as f32,
+            walls: self.model.wall_friction as f32,
+        };
+        let mut react = |fields: &Fields| {
+            for (walls, impulses) in [(&*walls, &mut *wall_impulses), (&*foreign, &mut *foreign_impulses)] {
+                walls.collect(fields, impulses, |i, b, _, weight| viscous.impulse(fields, walls, i, b, weight));
+            }
+        };
+        match self.model.viscosity {
+            viscosity::Solver::Explicit => {
+                react(fields);
+                viscosity::explicit(fields, &[walls, foreign], viscous);
+                0
+            }
+            viscosity::Solver::Implicit { error, most_iterations } => {
+                let iterations = viscosity::implicit(fields, &[walls, foreign], viscous, error, most_iterations);
+                react(fields);
+                iterations
+            }
+        }
+    }
+
+    /// Liquid among foreign particles comes to their velocity u: v' = (v + Σ s u) / (1 + Σ s) with s = γ dt V W, which is
+    /// stable at any γ and leaves m s (v' − u) for the foreign particle.
+    fn apply_drag(&self, scratch: &mut LiquidScratch) {
+        let LiquidScratch { fields, foreign, foreign_impulses, .. } = scratch;
+        if self.surroundings.foreign.drag <= 0.0 || foreign.len() == 0 {
+            return;
+        }
+        let rate = self.surroundings.foreign.drag * self.dt / self.frame.density;
+        let share = |offset: f32x4, b: usize| {
+            let distance = f64::from(dot(offset, offset).sqrt());
+            (rate * f64::from(foreign.points.masses[b]) * self.frame.kernel.value(distance)) as f32
+        };
+        let x = &fields.points.x;
+        fields.v.par_chunks_mut(PIECE).zip(&foreign.rows).enumerate().for_each(|(piece, (v, rows))| {
+            for (number, v) in v.iter_mut().enumerate() {
+                let (others, _) = rows.row(number);
+                let (mut sum, mut pulled) = (1.0, *v);
+                for &b in others {
+                    let b = b as usize;
+                    let share = share(x[piece * PIECE + number] - foreign.points.x[b], b);
+                    sum += share;
+                    pulled += foreign.velocities[b] * f32x4::splat(share);
+                }
+                *v = pulled / f32x4::splat(sum);
+            }
+        });
+        foreign.collect(fields, foreign_impulses, |i, b, offset, _| {
+            (fields.v[i] - foreign.velocities[b]) * f32x4::splat(share(offset, b) * fields.points.masses[i])
+        });
+    }
+
+    fn remove_compression(
+        &self,
+        state: &mut LiquidState,
+        scratch: &mut LiquidScratch,
+        parameters: &dfsph::Parameters,
+    ) -> Solved {
+        let dt = self.dt as f32;
+        let warm = scratch.fields.kappa.iter_mut().zip(&state.pressures);
+        warm.for_each(|(kappa, pressure)| *kappa = pressure * dt);
+        let solved = dfsph::solve_density(&mut scratch.fields, self.frame.density, self.dt, parameters);
+        let pressures = state.pressures.iter_mut().zip(&scratch.fields.kappa);
+        pressures.for_each(|(pressure, kappa)| *pressure = kappa / dt);
+        collect_pressure(scratch);
+        give_velocities(state, &scratch.fields.v, &scratch.before);
+        solved
+    }
+
+    fn apply_springs(
+        &self,
+        state: &mut LiquidState,
+        scratch: &mut LiquidScratch,
+        parameters: &mueller2003::Parameters,
+    ) {
+        self.fall(state, scratch);
+        self.apply_tension(scratch);
+        self.apply_drag(scratch);
+        let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+        let springy = Springy {
+            support: self.frame.kernel.support as f32,
+            rest: self.frame.density as f32,
+            stiffness: parameters.stiffness as f32,
+            viscosity: self.model.material.viscosity as f32,
+            walls: self.model.wall_friction as f32,
+            dt: self.dt as f32,
+        };
+        mueller2003::accelerate(fields, &[walls, foreign], springy);
+        for (walls, impulses) in [(&*walls, wall_impulses), (&*foreign, foreign_impulses)] {
+            walls.collect(fields, impulses, |i, b, _, _| springy.impulse(fields, walls, i, b));
+        }
+        let pressures = state.pressures.iter_mut().zip(&fields.kappa);
+        pressures.for_each(|(pressure, kappa)| *pressure = kappa / self.dt as f32);
+        give_velocities(state, &fields.v, &scratch.before);
+    }
+}
+
+/// What walls get from the pressure κ that was just applied: m κ ψ ∇W.
+fn collect_pressure(scratch: &mut LiquidScratch) {
+    let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+    for (walls, impulses) in [(&*walls, wall_impulses), (&*foreign, foreign_impulses)] {
+        walls.collect(fields, impulses, |i, _, offset, weight| {
+            offset * f32x4::splat(weight * fields.kappa[i] * fields.points.masses[i])
+        });
+    }
+}
+
+fn take_velocities(v: &mut [f32x4], state: &LiquidState) {
+    v.par_iter_mut().zip(&state.velocities).with_min_len(PIECE).for_each(|(v, velocity)| *v = lanes(*velocity));
+}
+
+/// Adds the change in single precision to the velocities: what did not change keeps all its digits.
+fn give_velocities(state: &mut LiquidState, v: &[f32x4], before: &[f32x4]) {
+    let changes = state.velocities.par_iter_mut().zip(v).zip(before).with_min_len(PIECE);
+    changes.for_each(|((velocity, after), before)| *velocity += vector(*after - *before));
+}
+
+fn check_counts(state: &LiquidState, surroundings: &Surroundings, reactions: &Reactions) -> Result<(), PhysicsError> {
+    let (count, samples, foreign) = (state.len(), &surroundings.samples, &surroundings.foreign);
+    let counts = [
+        ("liquid velocities", state.velocities.len(), count),
+        ("liquid masses", state.masses.len(), count),
+        ("liquid ids", state.ids.len(), count),
+        ("liquid births", state.births.len(), count),
+        ("liquid pressures", state.pressures.len(), count),
+        ("liquid impulses", state.impulses.len(), count),
+        ("sample velocities", samples.velocities.len(), samples.positions.len()),
+        ("sample bodies", samples.bodies.len(), samples.positions.len()),
+        ("foreign velocities", foreign.velocities.len(), foreign.positions.len()),
+        ("foreign volumes", foreign.volumes.len(), foreign.positions.len()),
+        ("foreign inverse masses", foreign.inverse_masses.len(), foreign.positions.len()),
+        ("foreign impulses", reactions.foreign.len(), foreign.positions.len()),
+        ("pushes", reactions.pushes.len(), reactions.bodies.len()),
+    ];
+    if let Some((what, got, expected)) = counts.into_iter().find(|(_, got, expected)| got != expected) {
+        return Err(PhysicsError::Count { what, got, expected });
+    }
+    let heaviest = ordered::max(count, 0.0, |i| if state.masses[i] > 0.0 { state.masses[i] } else { f64::NAN });
+    check("mass of a liquid particle", heaviest, "positive and finite", |_| true)?;
+    let volume =
+        ordered::max(
+            foreign.volumes.len(),
+            0.0,
+            |i| {
+                if foreign.volumes[i] >= 0.0 { foreign.volumes[i] } else { f64::NAN }
+            },
+        );
+    check("volume of a foreign particle", volume, "0 or more", |_| true)
+}

@@ -1,0 +1,1 @@
+//! The liquid as a whole.

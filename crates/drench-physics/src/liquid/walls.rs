@@ -1,0 +1,218 @@
+//! What the liquid touches: samples of solids, and foreign particles such as grains.
+//!
+//! A solid is sampled at about the particles' distance. Each sample b stands for a volume V_b = γ / Σ W over the samples
+//! around it [Akinci2012], so that uneven samples make an even wall, and counts in densities and pressures like a particle of mass
+//! ψ_b = ρ0 V_b whose pressure is that of the particle it meets. A foreign particle does the same with its own volume: liquid among
+//! grains fills what the grains leave. The sums over samples are taken once a step; the pressure iterations see two values a particle.
+//!
+//! Whatever momentum the liquid gets from a sample, the sample gets with the opposite sign.
+
+use super::fields::Fields;
+use super::kernel::CubicSpline;
+use super::rows::{Kernel8, PIECE, Points, RowSums, Rows, Search};
+use crate::error::PhysicsError;
+use drench_geometry::neighbours::Neighbours;
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+use wide::f32x4;
+
+/// Σ W d³ over a square lattice of samples in one plane: with it their volume is d³, and a particle at the distance d from the
+/// plane has the density of rest.
+const LAYER: f64 = 0.700_3;
+
+/// Points that the liquid feels, in z-order.
+#[derive(Debug, Default)]
+pub(crate) struct Walls {
+    /// Where the points are, as given [m].
+    placed: Vec<DVec3>,
+    /// Their volumes as given [m3].
+    volumes: Vec<f64>,
+    origin: DVec3,
+    neighbours: Neighbours,
+    /// In z-order; masses are ψ [kg].
+    pub points: Points,
+    /// In z-order [m/s].
+    pub velocities: Vec<f32x4>,
+    /// Neighbours of every liquid particle among the points.
+    pub rows: Vec<Rows>,
+    own_rows: Vec<Rows>,
+}
+
+/// How many volumes the points come with.
+pub(crate) enum Volumes<'a> {
+    /// They are samples of surfaces: from the samples around them.
+    Sampled,
+    /// Given [m3].
+    Given(&'a [f64]),
+}
+
+impl Walls {
+    /// How many points there are.
+    pub fn len(&self) -> usize {
+        self.placed.len()
+    }
+
+    /// Where a point, as given, is now [m].
+    pub fn position(&self, given: usize) -> DVec3 {
+        self.placed[given]
+    }
+
+    /// The point, as given, that is at this place of the z-order.
+    pub fn given(&self, place: usize) -> usize {
+        self.neighbours.order()[place] as usize
+    }
+
+    /// Puts the points where they are now. Nothing is done if nothing changed.
+    pub fn place(
+        &mut self,
+        positions: impl ExactSizeIterator<Item = DVec3>,
+        volumes: &Volumes,
+        velocity: impl Fn(usize) -> DVec3 + Sync,
+        frame: &Frame,
+    ) -> Result<(), PhysicsError> {
+        let mut changed = positions.len() != self.placed.len() || self.origin != frame.origin;
+        self.placed.resize(positions.len(), DVec3::ZERO);
+        for (placed, position) in self.placed.iter_mut().zip(positions) {
+            changed |= *placed != position;
+            *placed = position;
+        }
+        if let Volumes::Given(given) = volumes
+            && self.volumes != *given
+        {
+            self.volumes = given.to_vec();
+            changed = true;
+        }
+        if changed {
+            self.origin = frame.origin;
+            self.neighbours
+                .rebuild(&self.placed, frame.kernel.support)
+                .map_err(|e| PhysicsError::search("solids", &e))?;
+            let order = self.neighbours.order();
+            let position = |i: usize| frame.local(self.placed[order[i] as usize]);
+            match volumes {
+                Volumes::Given(volumes) => {
+                    let mass = |i: usize| (frame.density * volumes[order[i] as usize]) as f32;
+                    self.points.set(order.len(), position, mass);
+                }
+                Volumes::Sampled => {
+                    self.points.set(order.len(), position, |_| 1.0);
+                    self.weigh(frame);
+                }
+            }
+        }
+        let order = self.neighbours.order();
+        self.velocities.resize(order.len(), f32x4::ZERO);
+        self.velocities.par_chunks_mut(PIECE).zip(order.par_chunks(PIECE)).for_each(|(velocities, order)| {
+            for (v, &i) in velocities.iter_mut().zip(order) {
+                *v = lanes(velocity(i as usize));
+            }
+        });
+        Ok(())
+    }
+
+    /// ψ = ρ0 γ / Σ W [Akinci2012, eq. 4], with γ for what lies behind the one layer of samples.
+    fn weigh(&mut self, frame: &Frame) {
+        let count = self.points.x.len();
+        let search = Search { neighbours: &self.neighbours, points: &self.points, kernel: frame.kernel8 };
+        let own = frame.kernel.value(0.0) as f32;
+        let mut masses = vec![0.0_f32; count];
+        self.own_rows.resize_with(count.div_ceil(PIECE), Rows::default);
+        let (placed, neighbours, x) = (&self.placed, &self.neighbours, &self.points.x);
+        masses.par_chunks_mut(PIECE).zip(&mut self.own_rows).enumerate().for_each(|(piece, (masses, rows))| {
+            let seeker = |number: usize| {
+                let i = piece * PIECE + number;
+                let cell = neighbours.cell_of(placed[neighbours.order()[i] as usize]);
+                (cell, x[i], i as u32)
+            };
+            let mass = |sum: RowSums| (LAYER * frame.density / f64::from(own + sum.density)) as f32;
+            search.fill(rows, masses.len(), seeker, |number, sum| masses[number] = mass(sum));
+        });
+        self.points.masses = masses;
+    }
+
+    /// Finds the neighbours of every liquid particle among the points, and adds what follows to the fields.
+    pub fn meet(&mut self, fields: &mut Fields, positions: &[DVec3], frame: &Frame) {
+        let count = positions.len();
+        self.rows.resize_with(count.div_ceil(PIECE), Rows::default);
+        let search = Search { neighbours: &self.neighbours, points: &self.points, kernel: frame.kernel8 };
+        let (x, neighbours, points, velocities) = (&fields.points.x, &self.neighbours, &self.points, &self.velocities);
+        let Fields { density, wall, wall_rate, counts, .. } = fields;
+        let out = density.par_chunks_mut(PIECE).zip(wall.par_chunks_mut(PIECE));
+        let out = out.zip(wall_rate.par_chunks_mut(PIECE)).zip(counts.par_chunks_mut(PIECE));
+        out.zip(&mut self.rows).enumerate().for_each(|(piece, ((((density, wall), wall_rate), counts), rows))| {
+            let seeker = |number: usize| {
+                let i = piece * PIECE + number;
+                (neighbours.cell_of(positions[i]), x[i], u32::MAX)
+            };
+            search.fill(rows, density.len(), seeker, |number, sum| {
+                density[number] += sum.density;
+                wall[number] += sum.gradient;
+                counts[number] += sum.count;
+            });
+            for (number, rate) in wall_rate.iter_mut().enumerate() {
+                let (others, weights) = rows.row(number);
+                let mut sum = f32x4::ZERO;
+                for (&b, &weight) in others.iter().zip(weights) {
+                    let b = b as usize;
+                    sum += (x[piece * PIECE + number] - points.x[b]) * velocities[b] * f32x4::splat(weight);
+                }
+                *rate += super::fields::dot(sum, f32x4::ONE);
+            }
+        });
+    }
+
+    /// Adds up, for every point as given, the impulses [N s] that it gets. `impulse` gives what one pair exchanges, from
+    /// particle, point, offset and weight. In the order of the particles, so that sums have one outcome.
+    pub fn collect(
+        &self,
+        fields: &Fields,
+        impulses: &mut [DVec3],
+        impulse: impl Fn(usize, usize, f32x4, f32) -> f32x4,
+    ) {
+        if impulses.is_empty() {
+            return;
+        }
+        for (piece, rows) in self.rows.iter().enumerate() {
+            for number in 0..PIECE.min(fields.v.len() - piece * PIECE) {
+                let i = piece * PIECE + number;
+                let (others, weights) = rows.row(number);
+                for (&b, &weight) in others.iter().zip(weights) {
+                    let offset = fields.points.x[i] - self.points.x[b as usize];
+                    let [x, y, z, _] = impulse(i, b as usize, offset, weight).to_array();
+                    impulses[self.given(b as usize)] += Vec3::new(x, y, z).as_dvec3();
+                }
+            }
+        }
+    }
+}
+
+/// Where and in which measure a step works.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Frame {
+    /// What positions in single precision are relative to [m].
+    pub origin: DVec3,
+    pub kernel: CubicSpline,
+    pub kernel8: Kernel8,
+    /// Density at rest [kg/m3].
+    pub density: f64,
+}
+
+impl Frame {
+    #[inline]
+    pub fn local(&self, position: DVec3) -> [f32; 3] {
+        (position - self.origin).as_vec3().to_array()
+    }
+}
+
+/// A vector in lanes, the fourth zero.
+#[inline]
+pub(crate) fn lanes(v: DVec3) -> f32x4 {
+    f32x4::new([v.x as f32, v.y as f32, v.z as f32, 0.0])
+}
+
+/// A vector from lanes.
+#[inline]
+pub(crate) fn vector(v: f32x4) -> DVec3 {
+    let [x, y, z, _] = v.to_array();
+    DVec3::new(f64::from(x), f64::from(y), f64::from(z))
+}

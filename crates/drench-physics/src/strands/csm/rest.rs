@@ -1,0 +1,90 @@
+//! What never changes about strands that keep their shape by matching it, and what stiffness that is.
+
+use super::extent::{extent, half_width_of, squared_stiffness};
+use super::{HalfWidths, Parameters, REFERENCE_STEP, Stiffness, WIDEST};
+use crate::strands::StrandModel;
+use glam::{DVec3, Vec3};
+
+/// Weight on each end of a strand whose stiffness index is measured, 0.1 g [N] [Rungjiratananon2012, 4.7.2].
+const INDEX_WEIGHT: f64 = 1e-4 * 9.81;
+
+/// Bending rigidity [N m2] of a straight strand with `mass` a length [kg/m], segments of `length` [m] and regions of `half_width`.
+pub fn rigidity(mass: f64, length: f64, half_width: f64) -> f64 {
+    0.25 * mass * length.powi(4) * squared_stiffness(half_width) / (REFERENCE_STEP * REFERENCE_STEP)
+}
+
+/// Bending rigidity [N m2] that gives a stiffness index [m].
+///
+/// Hung over a hook, each leg is an elastica with B t'^2 / 2 = T (1 - sin t) where t is its angle from the horizontal; it comes to
+/// hang at the distance sqrt(2 B / T) from the hook. With two legs B = T D^2 / 8, which is E = pi T D^2 / (2 A^2) for a round
+/// fibre of cross-section A [Rungjiratananon2012, eq. 4.20; there A is called the linear density].
+pub fn rigidity_of_index(index: f64) -> f64 {
+    0.125 * INDEX_WEIGHT * index * index
+}
+
+/// Stiffness index [m] of a bending rigidity [N m2].
+pub fn index_of_rigidity(rigidity: f64) -> f64 {
+    (8.0 * rigidity / INDEX_WEIGHT).sqrt()
+}
+
+/// Rest shape and regions of every vertex.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Rest {
+    /// Segment that ends at each vertex, at rest [m]; 0 at roots.
+    pub segments: Vec<Vec3>,
+    /// Extent of the region around each vertex.
+    pub extents: Vec<f32>,
+}
+
+impl Rest {
+    pub fn new(model: &StrandModel, parameters: &Parameters, positions: &[DVec3]) -> Self {
+        let mut rest =
+            Self { segments: Vec::with_capacity(positions.len()), extents: Vec::with_capacity(positions.len()) };
+        for strand in model.offsets.windows(2) {
+            let (from, to) = (strand[0] as usize, strand[1] as usize);
+            let reach: f64 = model.lengths[from..to].iter().map(|l| f64::from(*l)).sum();
+            let mut arc = 0.0;
+            for i in from..to {
+                let segment = if i == from { DVec3::ZERO } else { positions[i] - positions[i - 1] };
+                rest.segments.push(segment.as_vec3());
+                arc += f64::from(model.lengths[i]);
+                // A region as wide as the strand makes it rigid; a wider one is the same.
+                let widest = ((to - from - 1) as f64).min(WIDEST);
+                let half_width = match parameters.stiffness {
+                    Stiffness::HalfWidths(widths) => HalfWidths::at(&widths, arc / reach),
+                    Stiffness::Fibre => half_width_of(fibre(model, i, i + 1 < to)),
+                    Stiffness::Index(index) => {
+                        half_width_of(of_rigidity(model, i, i + 1 < to, rigidity_of_index(index)))
+                    }
+                };
+                rest.extents.push(extent(half_width.min(widest)) as f32);
+            }
+        }
+        rest
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.segments.len() * 12 + self.extents.len() * 4
+    }
+}
+
+/// Mean length of the segments at vertex `i` [m].
+fn length_at(model: &StrandModel, i: usize, has_next: bool) -> f64 {
+    let (before, after) = (f64::from(model.lengths[i]), if has_next { f64::from(model.lengths[i + 1]) } else { 0.0 });
+    if before > 0.0 && after > 0.0 { 0.5 * (before + after) } else { before + after }
+}
+
+/// q^2 of the fibre itself: B = shape E pi r^4 / 4 with m' = rho pi r^2.
+fn fibre(model: &StrandModel, i: usize, has_next: bool) -> f64 {
+    let material = &model.material;
+    let stiffness = material.shape * material.youngs_modulus * f64::from(model.radii[i]).powi(2) / material.density;
+    (stiffness * REFERENCE_STEP * REFERENCE_STEP / length_at(model, i, has_next).powi(4)).min(1e12)
+}
+
+/// q^2 that gives a bending rigidity [N m2] at vertex `i`.
+fn of_rigidity(model: &StrandModel, i: usize, has_next: bool, rigidity: f64) -> f64 {
+    let mass = model.material.density * std::f64::consts::PI * f64::from(model.radii[i]).powi(2);
+    let length = length_at(model, i, has_next);
+    (4.0 * rigidity * REFERENCE_STEP * REFERENCE_STEP / (mass * length.powi(4))).min(1e12)
+}

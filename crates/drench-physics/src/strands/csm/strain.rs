@@ -1,0 +1,208 @@
+//! Strain limiting with momentum kept [Rungjiratananon2012, 4.2].
+//!
+//! The source moves vertices from a clamped end to the other, or sweeps to and fro between two clamps, and then repairs velocities.
+//! Here all segments are corrected together: with directions n_i, excess C_i = |x_i - x_(i-1)| - l_i and inverse masses w_i (0 where
+//! a vertex is held) the impulses s_i along the segments solve
+//!
+//! (w_(i-1) + w_i) s_i - w_(i-1) (n_(i-1) . n_i) s_(i-1) - w_i (n_i . n_(i+1)) s_(i+1) = C_i,
+//! x_i += w_i (n_(i+1) s_(i+1) - n_i s_i),
+//!
+//! which is one step of Newton's method and has three diagonals: it costs two sweeps, whatever is held: nothing, one end, both ends, or
+//! vertices in between, where the equations fall apart by themselves. Impulses come in opposite pairs along segments, so linear
+//! momentum is kept to rounding, and angular momentum about the positions at which they act; only held vertices take any.
+//! Velocities that are differences of positions need no repair.
+//!
+//! Breaks down: a chain that is pulled straight between two held vertices farther apart than it is long has no solution; its
+//! segments then share the stretch.
+
+use crate::strands::lanes::{Lane, Lane3};
+
+/// What keeps the equations of a taut chain between two clamps solvable, as a share of inverse masses.
+const LIFT: f64 = 1e-9;
+/// Segments shorter than this have no direction [m].
+const SHORTEST: f64 = 1e-12;
+
+/// A batch of chains in lanes.
+#[derive(Clone, Copy)]
+pub(crate) struct Segments<'a> {
+    /// Length of the segment that ends at each vertex [m]; 0 where a lane has none. The first is not used.
+    pub lengths: &'a [Lane],
+    /// Inverse masses [1/kg]; 0 where a vertex is held or a lane has none.
+    pub inverse_masses: &'a [Lane],
+    /// By which fraction a segment may be longer or shorter.
+    pub limit: f64,
+}
+
+/// What a limit came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limited {
+    /// Steps of Newton's method taken by the lane that needed most.
+    pub steps: u32,
+    /// 1 in lanes where a segment is still beyond the limit by more than the tolerance.
+    pub beyond: Lane,
+}
+
+/// One segment while its equation is being solved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    direction: Lane3,
+    /// Coefficient of the next impulse, over the pivot.
+    next: Lane,
+    right: Lane,
+}
+
+/// Working memory.
+pub(crate) type Rows = Vec<Row>;
+
+/// Brings segments within the limit to a relative `tolerance`, in at most `most` steps.
+pub(crate) fn limit(
+    rows: &mut Rows,
+    segments: Segments,
+    tolerance: f64,
+    most: u32,
+    positions: &mut [Lane3],
+) -> Limited {
+    let count = positions.len();
+    let nothing = Row { direction: Lane3::ZERO, next: Lane::ZERO, right: Lane::ZERO };
+    if rows.len() < count {
+        rows.resize(count, nothing);
+    }
+    let mut working = beyond(segments, tolerance, positions);
+    let mut steps = 0;
+    while steps < most && working.simd_gt(Lane::ZERO).any() {
+        steps += 1;
+        eliminate(rows, segments, positions);
+        substitute(rows, segments, working, positions);
+        // A lane that is done stays done: its result must not depend on its neighbours.
+        working *= beyond(segments, tolerance, positions);
+    }
+    Limited { steps, beyond: working }
+}
+
+/// 1 in lanes with a segment beyond the limit.
+#[inline(always)]
+fn beyond(segments: Segments, tolerance: f64, positions: &[Lane3]) -> Lane {
+    let longest = Lane::splat((1.0 + segments.limit + tolerance).powi(2));
+    let shortest = Lane::splat((1.0 - segments.limit - tolerance).max(0.0).powi(2));
+    let mut out = Lane::ZERO;
+    for i in 1..positions.len() {
+        let arm = positions[i] - positions[i - 1];
+        let (now, rest) = (arm.dot(arm), segments.lengths[i] * segments.lengths[i]);
+        let held = segments.inverse_masses[i - 1] + segments.inverse_masses[i];
+        let wrong = now.simd_gt(rest * longest) | now.simd_lt(rest * shortest);
+        let exists = rest.simd_gt(Lane::ZERO) & held.simd_gt(Lane::ZERO);
+        out = (wrong & exists).select(Lane::ONE, out);
+    }
+    out
+}
+
+/// Builds the equations and takes out each impulse from the next.
+#[inline(always)]
+fn eliminate(rows: &mut [Row], segments: Segments, positions: &[Lane3]) {
+    let Segments { lengths, inverse_masses, limit } = segments;
+    let (shortest, longest) = (Lane::splat(1.0 - limit), Lane::splat(1.0 + limit));
+    let (mut direction_before, mut inverse_before, mut right_before) = (Lane3::ZERO, Lane::ZERO, Lane::ZERO);
+    let mut active_before = Lane::ZERO;
+    for i in 1..positions.len() {
+        let arm = positions[i] - positions[i - 1];
+        let now = arm.dot(arm).sqrt();
+        let direction = arm * (Lane::ONE / now.fast_max(Lane::splat(SHORTEST)));
+        let weight = inverse_masses[i - 1] + inverse_masses[i];
+        let lighter = inverse_masses[i - 1].fast_max(inverse_masses[i]);
+        let wanted = now.fast_max(lengths[i] * shortest).fast_min(lengths[i] * longest);
+        let excess = now - wanted;
+        let mut exists = lengths[i].simd_gt(Lane::ZERO) & weight.simd_gt(Lane::ZERO);
+        if limit > 0.0 {
+            exists &= excess.abs().simd_gt(Lane::ZERO);
+        }
+        let active = exists.select(Lane::ONE, Lane::ZERO);
+        let diagonal = exists.select(lighter.mul_add(Lane::splat(LIFT), weight), Lane::ONE);
+        let coupling = -(inverse_masses[i - 1] * direction.dot(direction_before) * active * active_before);
+        let next = coupling * inverse_before;
+        let inverse = Lane::ONE / next.mul_neg_add(coupling, diagonal);
+        let right = coupling.mul_neg_add(right_before, excess * active) * inverse;
+        rows[i - 1].next = next;
+        rows[i].direction = direction;
+        rows[i].right = right;
+        (direction_before, inverse_before, right_before, active_before) = (direction, inverse, right, active);
+    }
+    rows[positions.len() - 1].next = Lane::ZERO;
+}
+
+/// Finds the impulses from the last to the first and applies them in working lanes.
+#[inline(always)]
+fn substitute(rows: &[Row], segments: Segments, working: Lane, positions: &mut [Lane3]) {
+    let (mut impulse_after, mut pull_after) = (Lane::ZERO, Lane3::ZERO);
+    for i in (1..positions.len()).rev() {
+        let Row { direction, next, right } = rows[i];
+        let impulse = next.mul_neg_add(impulse_after, right);
+        let pull = direction * (impulse * working);
+        positions[i] = (pull_after - pull).mul_add(segments.inverse_masses[i], positions[i]);
+        (impulse_after, pull_after) = (impulse, pull);
+    }
+    positions[0] = pull_after.mul_add(segments.inverse_masses[0], positions[0]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drench_math::random::Stream;
+    use glam::DVec3;
+
+    /// A zigzag chain of unit segments with noise.
+    fn chain(count: usize, noise: f64) -> Vec<DVec3> {
+        let stream = Stream::new(1, "strain");
+        let at = |i: usize| DVec3::new(0.8 * i as f64, 0.3 * (i % 2) as f64, 0.0) + noise * stream.direction(i as u64);
+        (0..count).map(at).collect()
+    }
+
+    fn run(start: &[DVec3], weights: &[f64], limit_to: f64) -> (Vec<DVec3>, Limited) {
+        let mut positions: Vec<Lane3> = start.iter().map(|x| Lane3::splat(*x)).collect();
+        let lengths = vec![Lane::splat(1.0); start.len()];
+        let inverse_masses: Vec<Lane> = weights.iter().map(|w| Lane::splat(*w)).collect();
+        let segments = Segments { lengths: &lengths, inverse_masses: &inverse_masses, limit: limit_to };
+        let limited = limit(&mut Rows::new(), segments, 1e-9, 60, &mut positions);
+        (positions.iter().map(|x| x.lane(2)).collect(), limited)
+    }
+
+    fn strain(positions: &[DVec3]) -> f64 {
+        positions.windows(2).map(|pair| ((pair[1] - pair[0]).length() - 1.0).abs()).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn lengths_are_met_whatever_is_held_and_momentum_goes_to_the_clamps_only() {
+        let start = chain(20, 0.2);
+        let stream = Stream::new(2, "masses");
+        let masses: Vec<f64> = (0..20).map(|i| 0.2 + stream.uniform(i)).collect();
+        for held in [&[][..], &[0], &[0, 19], &[0, 1, 8, 19]] {
+            let weights: Vec<f64> = (0..20).map(|i| if held.contains(&i) { 0.0 } else { 1.0 / masses[i] }).collect();
+            let (moved, limited) = run(&start, &weights, 0.0);
+            let ignored = if held.len() > 2 { (start[1] - start[0]).length() - 1.0 } else { 0.0 };
+            assert!(strain(&moved) < 1e-8_f64.max(ignored.abs() * 1.0001), "{held:?}: {}", strain(&moved));
+            assert!(limited.steps <= 12 && limited.beyond.to_array() == [0.0; 4], "{held:?}: {}", limited.steps);
+            assert!(held.iter().all(|&i| moved[i] == start[i]));
+            if held.is_empty() {
+                let change: DVec3 = (0..20).map(|i| (moved[i] - start[i]) * masses[i]).sum();
+                assert!(change.length() < 1e-13);
+            }
+        }
+    }
+
+    #[test]
+    fn within_the_limit_nothing_moves_and_beyond_it_only_what_must() {
+        let start = chain(12, 0.0);
+        let (same, limited) = run(&start, &[1.0; 12], 0.3);
+        assert_eq!((same, limited.steps), (start, 0));
+        let line: Vec<DVec3> = (0..6).map(|i| DVec3::X * (1.5 * f64::from(i))).collect();
+        let (moved, _) = run(&line, &[0.0, 1.0, 1.0, 1.0, 1.0, 1.0], 0.1);
+        assert!((moved[5].x - 5.5).abs() < 1e-8, "{}", moved[5]);
+    }
+
+    #[test]
+    fn a_taut_chain_between_clamps_that_are_too_far_apart_shares_the_stretch() {
+        let line: Vec<DVec3> = (0..6).map(|i| DVec3::X * if i == 5 { 7.0 } else { f64::from(i) }).collect();
+        let (moved, limited) = run(&line, &[0.0, 1.0, 1.0, 1.0, 1.0, 0.0], 0.0);
+        assert_eq!(limited.beyond.to_array(), [1.0; 4]);
+        assert!(moved.windows(2).all(|pair| ((pair[1] - pair[0]).length() - 1.4).abs() < 1e-3), "{moved:?}");
+    }
+}

@@ -1,0 +1,5 @@
+//! What water does to what it wets: one module per family.
+
+pub mod bridge;
+pub mod grains;
+pub mod soak;

@@ -1,0 +1,456 @@
+//! Cords against mechanics: tension, lengths, curves, tears, twist, bodies, momentum.
+#![allow(clippy::unwrap_used)]
+
+use drench_geometry::field::Field;
+use drench_math::random::Stream;
+use drench_physics::PhysicsError;
+use drench_physics::air::{Air, AirFlow};
+use drench_physics::contact::{Collider, Placement};
+use drench_physics::cords::{
+    Bending, Bodies, Clamp, CordMaterial, CordModel, CordScratch, CordState, Curve, Holder, Tally, Torsion, solve,
+};
+use drench_physics::rigid::{BodyState, Push};
+use drench_physics::strands::{Environment, RestShape};
+use glam::{DMat3, DQuat, DVec3};
+use std::f64::consts::{PI, TAU};
+
+const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);
+const RADIUS: f64 = 2e-3;
+const AREA: f64 = PI * RADIUS * RADIUS;
+
+/// A bench for cords: bodies fall and turn freely beside what cords do to them.
+struct Rig {
+    model: CordModel,
+    state: CordState,
+    scratch: CordScratch,
+    clamps: Vec<Clamp>,
+    bodies: Vec<BodyState>,
+    gravity: DVec3,
+    flow: AirFlow,
+}
+
+impl Rig {
+    fn new(positions: &[DVec3], material: CordMaterial) -> Self {
+        Self::several(positions, &[0, positions.len() as u32], material)
+    }
+
+    fn several(positions: &[DVec3], offsets: &[u32], material: CordMaterial) -> Self {
+        let radii = vec![RADIUS as f32; positions.len()];
+        let model = CordModel::new(RestShape { offsets, positions, radii: &radii }, material, 1).unwrap();
+        Self {
+            state: CordState::at_rest(&model, positions.to_vec()).unwrap(),
+            scratch: CordScratch::new(&model),
+            model,
+            clamps: Vec::new(),
+            bodies: Vec::new(),
+            gravity: GRAVITY,
+            flow: AirFlow::still(),
+        }
+    }
+
+    fn step(&mut self, dt: f64) -> Tally {
+        self.step_among(&[], dt)
+    }
+
+    fn step_among(&mut self, colliders: &[Collider], dt: f64) -> Tally {
+        let air = Air { drag: 0.0, ..Air::default() };
+        let environment = Environment { gravity: self.gravity, air, breeze: self.flow.at(0.0), colliders };
+        let mut pushes = vec![Push::default(); self.bodies.len()];
+        let mut bodies = Bodies { states: &mut self.bodies, pushes: &mut pushes };
+        let tally = solve(&self.model, &mut self.state, &mut self.scratch, &self.clamps, &environment, &mut bodies, dt)
+            .unwrap();
+        for body in &mut self.bodies {
+            body.velocity += self.gravity * if body.inverse_mass > 0.0 { dt } else { 0.0 };
+            body.centre += body.velocity * dt;
+            body.rotation = (DQuat::from_scaled_axis(body.spin * dt) * body.rotation).normalize();
+        }
+        tally
+    }
+
+    fn masses(&self) -> Vec<f64> {
+        let of_piece = |p: usize| self.state.vertices(p).map(move |v| self.state.mass(&self.model, p, v));
+        (0..self.state.piece_count()).flat_map(of_piece).collect()
+    }
+
+    fn momentum(&self) -> (DVec3, DVec3) {
+        let mut sum = (DVec3::ZERO, DVec3::ZERO);
+        for (i, m) in self.masses().into_iter().enumerate() {
+            let p = self.state.velocities[i] * m;
+            sum = (sum.0 + p, sum.1 + self.state.positions[i].cross(p));
+        }
+        sum
+    }
+
+    fn kinetic_energy(&self) -> f64 {
+        self.masses().iter().zip(&self.state.velocities).map(|(m, v)| 0.5 * m * v.length_squared()).sum()
+    }
+}
+
+fn straight(direction: DVec3, length: f64, segments: usize) -> Vec<DVec3> {
+    (0..=segments).map(|i| direction * (length * i as f64 / segments as f64)).collect()
+}
+
+/// Limp, without variation, damped or not.
+fn plain(tension: Curve) -> CordMaterial {
+    CordMaterial { bending: Bending::None, tension, torsion: None, variation: 0.0, ..CordMaterial::default() }
+}
+
+fn ball(centre: DVec3, mass: f64, inertia: f64) -> BodyState {
+    BodyState {
+        centre,
+        rotation: DQuat::IDENTITY,
+        velocity: DVec3::ZERO,
+        spin: DVec3::ZERO,
+        inverse_mass: 1.0 / mass,
+        inverse_inertia: DMat3::from_diagonal(DVec3::splat(1.0 / inertia)),
+    }
+}
+
+fn body_clamp(vertex: u32, index: usize, anchor: DVec3) -> Clamp {
+    let holder = Holder::Body { index, anchor };
+    Clamp { vertex, holder, frame: DQuat::IDENTITY, direction: false, roll: false }
+}
+
+#[test]
+fn a_hanging_weight_gives_its_weight_and_the_stretch_of_the_curve() {
+    let mut rig = Rig::new(&straight(DVec3::NEG_Y, 1.0, 20), plain(Curve::elastic(1e9)));
+    rig.clamps = vec![Clamp::pin(0, DVec3::ZERO), body_clamp(20, 0, DVec3::Y * 0.1)];
+    rig.bodies = vec![ball(DVec3::NEG_Y * 1.1, 5.0, 0.02)];
+    for _ in 0..2000 {
+        rig.step(2e-3);
+    }
+    let tension = &rig.state.tensions;
+    assert!((tension[19] / (5.0 * 9.81) - 1.0).abs() < 1e-3, "{}", tension[19]);
+    let cord: f64 = rig.model.masses().iter().sum();
+    let top = (5.0 + cord * (1.0 - 0.5 / 20.0)) * 9.81;
+    assert!((tension[0] / top - 1.0).abs() < 1e-3, "{} {top}", tension[0]);
+    assert!(rig.bodies[0].velocity.length() < 1e-3, "{}", rig.bodies[0].velocity);
+    let stretch = -rig.state.positions[20].y - 1.0;
+    assert!((stretch / (5.0 * 9.81 / (1e9 * AREA)) - 1.0).abs() < 0.02, "{stretch}");
+}
+
+#[test]
+fn a_crate_on_a_light_cord_swings_with_the_period_of_a_pendulum() {
+    let mut rig = Rig::new(&straight(DVec3::NEG_Y, 0.9, 10), plain(Curve::elastic(1e9)));
+    rig.clamps = vec![Clamp::pin(0, DVec3::ZERO), body_clamp(10, 0, DVec3::Y * 0.1)];
+    let inertia = 0.04;
+    rig.bodies = vec![ball(DVec3::NEG_Y, 10.0, inertia)];
+    // Everything turned about the clamp by a small angle.
+    let tilt = DQuat::from_rotation_z(0.05);
+    rig.state.positions.iter_mut().for_each(|x| *x = tilt * *x);
+    rig.bodies[0].centre = tilt * rig.bodies[0].centre;
+    rig.bodies[0].rotation = tilt;
+    let (dt, mut crossings, mut before) = (2e-3, Vec::new(), rig.bodies[0].centre.x);
+    for step in 1..5000 {
+        rig.step(dt);
+        let now = rig.bodies[0].centre.x;
+        if before * now < 0.0 {
+            crossings.push(dt * (f64::from(step) - now / (now - before)));
+        }
+        before = now;
+    }
+    // The box may also rock on the cord's end; slow modes of a double pendulum with a massless cord: w^2 solves
+    // (g - w^2 L)(g a - w^2 k) = w^4 a^2 L with k = a^2 + I/M about the end (here in the form of the determinant).
+    let (l, a, g) = (0.9, 0.1, 9.81);
+    let k = a * a + inertia / 10.0;
+    let (qa, qb, qc) = (l * k - l * a * a, -g * (k + l * a), g * g * a);
+    let slow = (-qb - (qb * qb - 4.0 * qa * qc).sqrt()) / (2.0 * qa);
+    let expected = TAU / slow.sqrt();
+    let halves = crossings.len() - 1;
+    let got = 2.0 * (crossings[halves] - crossings[0]) / halves as f64;
+    assert!((got / expected - 1.0).abs() < 5e-3, "{got} {expected}");
+    // It has not lost much of its swing in ten seconds either.
+    let reached = rig.bodies[0].velocity.length() / slow.sqrt();
+    let height = rig.bodies[0].centre.x.abs().hypot(reached);
+    assert!(height > 0.03, "{height}");
+}
+
+#[test]
+fn a_hanging_cord_has_the_tension_of_a_catenary() {
+    let (length, span, segments) = (1.0, 0.6, 60);
+    let depth = 0.5 * f64::sqrt(length * length - span * span);
+    let triangle: Vec<DVec3> = (0..=segments)
+        .map(|i| {
+            let s = f64::from(i) / f64::from(segments);
+            DVec3::new(s * span, -depth * (1.0 - (2.0 * s - 1.0).abs()), 0.0)
+        })
+        .collect();
+    let mut rig = Rig::new(&triangle, CordMaterial { damping: 4.0, ..plain(Curve::elastic(1e9)) });
+    rig.clamps = vec![Clamp::pin(0, DVec3::ZERO), Clamp::pin(segments as u32, DVec3::X * span)];
+    for _ in 0..3000 {
+        rig.step(2e-3);
+    }
+    let (mut low, mut high) = (0.05_f64, 10.0_f64);
+    for _ in 0..100 {
+        let a = 0.5 * (low + high);
+        if 2.0 * a * (span / (2.0 * a)).sinh() > length { low = a } else { high = a }
+    }
+    let weight = 1100.0 * AREA * 9.81;
+    let (lowest, top) = (rig.state.tensions[30], rig.state.tensions[0]);
+    assert!((lowest / (weight * low) - 1.0).abs() < 0.01, "{lowest} {}", weight * low);
+    // In the middle of the first segment, which is steep.
+    let expected = weight * (low * (span / (2.0 * low)).cosh() - 0.5 * length / f64::from(segments));
+    assert!((top / expected - 1.0).abs() < 0.01, "{top} {expected}");
+}
+
+#[test]
+fn a_pulled_cord_follows_its_curve_and_tears_at_rupture() {
+    let curve = Curve::elastic(2e9).yielding_at(4e7, 2e8).tearing_at(8e7);
+    let mut rig = Rig::new(&straight(DVec3::X, 1.0, 30), plain(curve));
+    rig.gravity = DVec3::ZERO;
+    let mut worst: f64 = 0.0;
+    let mut torn_at = None;
+    for step in 1..3000 {
+        let pulled = 1e-4 * f64::from(step);
+        rig.clamps = vec![Clamp::pin(0, DVec3::ZERO), Clamp::pin(30, DVec3::X * (1.0 + pulled))];
+        let tally = rig.step(2e-3);
+        if tally.torn_by_pull > 0 {
+            torn_at = Some((pulled, tally.tension_max / AREA));
+            break;
+        }
+        let given = if pulled <= 0.02 { 2e9 * pulled } else { 4e7 + 2e8 * (pulled - 0.02) };
+        // After the jerk of the start.
+        if step > 10 {
+            worst = worst.max((tally.tension_max / AREA / given - 1.0).abs());
+        }
+    }
+    assert!(worst < 0.02, "{worst}");
+    let (strain, stress) = torn_at.unwrap();
+    assert!((stress / 8e7 - 1.0).abs() < 0.02 && (strain / 0.22 - 1.0).abs() < 0.02, "{stress} {strain}");
+    assert_eq!(rig.state.piece_count(), 2);
+    // What was stretched past the yield point stays long.
+    assert!(rig.state.plastic_strains.iter().all(|p| (p - 0.18).abs() < 0.005));
+    let masses: f64 = rig.masses().iter().sum();
+    assert!((masses / rig.model.masses().iter().sum::<f64>() - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn a_load_below_yield_comes_back_and_one_above_does_not() {
+    for (mass, permanent) in [(30.0, 0.0), (60.0, 60.0 * 9.81 / AREA - 4e7)] {
+        let curve = Curve::elastic(2e9).yielding_at(4e7, 2e8);
+        let mut rig = Rig::new(&straight(DVec3::NEG_Y, 1.0, 10), CordMaterial { damping: 2.0, ..plain(curve) });
+        rig.clamps = vec![Clamp::pin(0, DVec3::ZERO), body_clamp(10, 0, DVec3::ZERO)];
+        rig.bodies = vec![ball(DVec3::NEG_Y, mass, 0.1)];
+        // Let down slowly: gravity grows.
+        for step in 0..42_000 {
+            rig.gravity = GRAVITY * (f64::from(step) / 40_000.0).min(1.0);
+            rig.step(2e-3);
+        }
+        rig.clamps.pop();
+        for _ in 0..200 {
+            rig.step(2e-3);
+        }
+        let stayed = rig.state.plastic_strains[5];
+        let expected = permanent * (1.0 / 2e8 - 1.0 / 2e9);
+        assert!((stayed - expected).abs() < 0.04 * expected + 1e-6, "{mass}: {stayed} {expected}");
+    }
+}
+
+#[test]
+fn free_flight_keeps_linear_and_angular_momentum() {
+    let material =
+        CordMaterial { bending: Bending::HalfWidth(2.5), ..CordMaterial { variation: 0.0, ..CordMaterial::default() } };
+    let helix: Vec<DVec3> = (0..40)
+        .map(|i| {
+            let a = 0.3 * f64::from(i);
+            DVec3::new(0.02 * a.cos(), 0.02 * a.sin(), 0.01 * f64::from(i))
+        })
+        .collect();
+    let mut rig = Rig::new(&helix, CordMaterial { torsion: None, ..material });
+    rig.gravity = DVec3::ZERO;
+    let stream = Stream::new(3, "velocities");
+    for (i, v) in rig.state.velocities.iter_mut().enumerate() {
+        *v = DVec3::new(1.0, 0.0, 0.0) + DVec3::new(0.0, 0.0, 3.0).cross(helix[i]) + stream.direction(i as u64) * 0.1;
+    }
+    let start = rig.momentum();
+    for _ in 0..500 {
+        rig.step(1e-3);
+    }
+    let end = rig.momentum();
+    assert!((end.0 - start.0).length() < 1e-11 * start.0.length(), "{} {}", start.0, end.0);
+    assert!((end.1 - start.1).length() < 1e-8 * start.1.length(), "{} {}", start.1, end.1);
+}
+
+#[test]
+fn the_rest_shape_stays_and_moves_rigidly() {
+    let helix: Vec<DVec3> = (0..60)
+        .map(|i| {
+            let a = 0.4 * f64::from(i);
+            DVec3::new(0.03 * a.cos(), 0.03 * a.sin(), 0.008 * f64::from(i))
+        })
+        .collect();
+    let mut rig = Rig::new(&helix, CordMaterial::default());
+    rig.gravity = DVec3::ZERO;
+    rig.state.velocities.fill(DVec3::new(0.3, -0.2, 0.1));
+    for _ in 0..100 {
+        rig.step(1e-3);
+    }
+    let shift = DVec3::new(0.03, -0.02, 0.01);
+    for (now, then) in rig.state.positions.iter().zip(&helix) {
+        assert!((*now - *then - shift).length() < 1e-9, "{}", *now - *then - shift);
+    }
+}
+
+#[test]
+fn flicking_gives_back_the_stored_energy_and_no_more() {
+    let (modulus, stress, segments) = (1e9, 2e7, 50);
+    for flick in [true, false] {
+        let material = CordMaterial { flick, ..plain(Curve::elastic(modulus)) };
+        let mut rig = Rig::new(&straight(DVec3::X, 1.0, segments), material);
+        rig.gravity = DVec3::ZERO;
+        let strain = stress / modulus;
+        for step in 0..200 {
+            let pulled = 1.0 + strain * f64::from(step + 1) / 200.0;
+            rig.clamps = vec![Clamp::pin(0, DVec3::ZERO), Clamp::pin(segments as u32, DVec3::X * pulled)];
+            rig.step(1e-3);
+        }
+        let stored = stress * stress / (2.0 * modulus) * AREA;
+        rig.clamps.pop();
+        let mut most: f64 = 0.0;
+        for _ in 0..5 {
+            rig.step(1e-3);
+            most = most.max(rig.kinetic_energy());
+        }
+        if flick {
+            assert!(most <= stored * 1.001 && most > 0.9 * stored, "{most} {stored}");
+        } else {
+            assert!(most < 1e-3 * stored, "{most} {stored}");
+        }
+    }
+}
+
+fn rubber(shear: f64) -> CordMaterial {
+    CordMaterial {
+        bending: Bending::HalfWidth(2.0),
+        tension: Curve::elastic(1e8),
+        torsion: Some(Torsion { damping: 5.0, ..Torsion::elastic(shear) }),
+        variation: 0.0,
+        ..CordMaterial::default()
+    }
+}
+
+#[test]
+fn a_twisted_cord_has_the_torque_of_the_curve_yields_and_tears() {
+    let curve = Curve::elastic(1e7).yielding_at(1e6, 2e6).tearing_at(2e6);
+    let mut material = rubber(1.0);
+    material.torsion = Some(Torsion { curve, damping: 5.0, lag: 0.0, half_width: 2.5 });
+    // Stiff, so that it does not buckle.
+    material.bending = Bending::HalfWidth(8.0);
+    let (segments, length) = (40, 0.2);
+    let mut rig = Rig::new(&straight(DVec3::X, length, segments), material);
+    rig.gravity = DVec3::ZERO;
+    let section = 0.5 * PI * RADIUS.powi(3);
+    // The clamped segments turn as a whole: the twist is over the joints between them.
+    let twisted = length - length / segments as f64;
+    let (mut worst, mut torn_at) = (0.0_f64, None);
+    for step in 1..20_000 {
+        let turned = 0.02 * f64::from(step);
+        rig.clamps = vec![
+            Clamp::fixed(&rig.model, 0, DVec3::ZERO, DQuat::IDENTITY),
+            Clamp::fixed(&rig.model, segments as u32, DVec3::X * length, DQuat::from_rotation_x(turned)),
+        ];
+        let tally = rig.step(1e-3);
+        let strain = RADIUS * turned / twisted;
+        let given = if strain <= 0.1 { 1e7 * strain } else { 1e6 + 2e6 * (strain - 0.1) };
+        if tally.torn_by_twist > 0 {
+            torn_at = Some((tally.torque_max / section, strain));
+            break;
+        }
+        if strain > 0.01 {
+            worst = worst.max((tally.torque_max / section / given - 1.0).abs());
+        }
+    }
+    assert!(worst < 0.02, "{worst}");
+    let (stress, strain) = torn_at.unwrap();
+    assert!((stress / 2e6 - 1.0).abs() < 0.02 && (strain / 0.6 - 1.0).abs() < 0.02, "{stress} {strain}");
+    assert_eq!(rig.state.piece_count(), 2);
+}
+
+#[test]
+fn a_twisted_cord_turns_the_body_on_it_with_the_period_of_a_torsion_pendulum() {
+    let shear = 1e8;
+    let mut material = rubber(shear);
+    material.torsion = Some(Torsion { damping: 0.0, ..Torsion::elastic(shear) });
+    let (segments, length, inertia) = (20, 0.5, 1e-4);
+    let mut rig = Rig::new(&straight(DVec3::NEG_Y, length, segments), material);
+    let mut held = Clamp::fixed(&rig.model, 0, DVec3::ZERO, DQuat::IDENTITY);
+    held.direction = false;
+    let mut hung = body_clamp(segments as u32, 0, DVec3::Y * 0.02);
+    (hung.frame, hung.roll) = (rig.model.frame_at(segments), true);
+    rig.clamps = vec![held, hung];
+    rig.bodies = vec![ball(DVec3::NEG_Y * (length + 0.02), 0.5, inertia)];
+    rig.bodies[0].spin = DVec3::Y * 0.5;
+    let (dt, mut crossings, mut before) = (1e-3, Vec::new(), 0.5);
+    for step in 1..4000 {
+        rig.step(dt);
+        let now = rig.bodies[0].spin.y;
+        if before * now < 0.0 {
+            crossings.push(dt * (f64::from(step) - now / (now - before)));
+        }
+        before = now;
+    }
+    let rigidity = shear * 0.5 * PI * RADIUS.powi(4) / (length * (1.0 - 1.0 / segments as f64));
+    let expected = TAU * (inertia / rigidity).sqrt();
+    let halves = crossings.len() - 1;
+    let got = 2.0 * (crossings[halves] - crossings[0]) / halves as f64;
+    assert!((got / expected - 1.0).abs() < 0.01, "{got} {expected}");
+}
+
+#[test]
+fn a_cord_lies_on_a_ball_and_pushes_the_body_it_belongs_to() {
+    let sphere = Field::Sphere { radius: 0.1 };
+    let arc: Vec<DVec3> = straight(DVec3::X, 0.6, 40).iter().map(|p| *p + DVec3::new(-0.3, 0.105, 0.0)).collect();
+    let mut rig = Rig::new(&arc, CordMaterial { damping: 3.0, ..plain(Curve::elastic(1e8)) });
+    rig.bodies = vec![BodyState { inverse_mass: 0.0, inverse_inertia: DMat3::ZERO, ..ball(DVec3::ZERO, 1.0, 1.0) }];
+    let collider = [Collider::new(&sphere, Placement::IDENTITY, Placement::IDENTITY, 0.4).of_body(0)];
+    let mut tally = Tally::default();
+    for _ in 0..1500 {
+        tally = rig.step_among(&collider, 2e-3);
+        assert!(rig.kinetic_energy() < 0.02, "{tally:?}");
+    }
+    assert!(tally.contacts > 10 && tally.penetration_max < 1e-4, "{tally:?}");
+    let lowest = rig.state.positions.iter().map(|x| x.length()).fold(f64::INFINITY, f64::min);
+    assert!(lowest > 0.1 + 0.9 * RADIUS, "{lowest}");
+    assert!(rig.kinetic_energy() < 1e-6, "{}", rig.kinetic_energy());
+    // What the ball bears is the weight of the cord.
+    let environment = Environment {
+        gravity: GRAVITY,
+        air: Air { drag: 0.0, ..Air::default() },
+        breeze: rig.flow.at(0.0),
+        colliders: &collider,
+    };
+    let mut pushes = vec![Push::default()];
+    let mut bodies = Bodies { states: &mut rig.bodies, pushes: &mut pushes };
+    solve(&rig.model, &mut rig.state, &mut rig.scratch, &[], &environment, &mut bodies, 2e-3).unwrap();
+    let weight: f64 = rig.model.masses().iter().sum::<f64>() * 9.81;
+    assert!((pushes[0].linear.y / (-weight * 2e-3) - 1.0).abs() < 0.02, "{} {}", pushes[0].linear.y, weight * 2e-3);
+}
+
+#[test]
+fn bad_input_is_refused() {
+    let rest = |positions: &[DVec3], offsets: &[u32], radius: f32| {
+        let radii = vec![radius; positions.len()];
+        CordModel::new(RestShape { offsets, positions, radii: &radii }, CordMaterial::default(), 1).map(|_| ())
+    };
+    let line = straight(DVec3::X, 1.0, 4);
+    assert!(rest(&line, &[0, 5], 1e-3).is_ok());
+    assert!(matches!(rest(&line[..1], &[0, 1], 1e-3), Err(PhysicsError::Offsets { .. })));
+    assert!(matches!(rest(&line, &[0, 4], 1e-3), Err(PhysicsError::Offsets { .. })));
+    assert!(matches!(rest(&line, &[0, 5], -1e-3), Err(PhysicsError::Parameter { .. })));
+    assert!(matches!(rest(&[DVec3::ZERO; 3], &[0, 3], 1e-3), Err(PhysicsError::Segment { .. })));
+    let mut rig = Rig::new(&line, CordMaterial::default());
+    let refused = |rig: &mut Rig, clamps: &[Clamp]| {
+        let environment =
+            Environment { gravity: GRAVITY, air: Air::default(), breeze: rig.flow.at(0.0), colliders: &[] };
+        let mut bodies = Bodies::default();
+        solve(&rig.model, &mut rig.state, &mut rig.scratch, clamps, &environment, &mut bodies, 1e-3).unwrap_err()
+    };
+    for clamps in [
+        vec![Clamp::pin(9, DVec3::ZERO)],
+        vec![Clamp::pin(0, DVec3::NAN)],
+        vec![Clamp::pin(0, DVec3::ZERO), Clamp::pin(0, DVec3::ZERO)],
+        vec![body_clamp(0, 0, DVec3::ZERO)],
+    ] {
+        assert!(matches!(refused(&mut rig, &clamps), PhysicsError::Clamp { .. }));
+    }
+}

@@ -1,0 +1,137 @@
+//! Solids as the liquid feels them: samples of their skin, moved along with it.
+//!
+//! A solid with a mesh is sampled once, by Poisson disks; the samples lie half a spacing below the skin, because a sample
+//! stands for as much wall as a particle for liquid. A plane has no end, so that it is sampled anew in every substep, on a
+//! lattice of its own, wherever liquid is near.
+
+use crate::SimError;
+use crate::solids::{SolidModel, SolidScratch};
+use crate::world::Model;
+use drench_geometry::field::Field;
+use drench_geometry::poisson::{self, PoissonSettings};
+use drench_geometry::{GeometryError, SurfacePoint, TriMesh};
+use drench_physics::contact::Placement;
+use drench_physics::liquid::{NO_BODY, Samples};
+use glam::DVec3;
+use rayon::prelude::*;
+
+/// Samples of one solid at most.
+const LIMIT: usize = 8_000_000;
+/// Least distance of two samples in spacings: maximal Poisson disks are then one spacing apart in the mean.
+const APART: f64 = 0.8;
+/// Lattice points along the edge of a block of a plane: the unit in which planes are sampled.
+const BLOCK: i64 = 4;
+
+/// Samples of the solids, in their own frames.
+#[derive(Debug, Default)]
+pub struct Boundary {
+    /// Distance of the liquid's particles [m].
+    spacing: f64,
+    /// Of each solid; empty where nothing collides with it, and for planes.
+    points: Vec<Vec<SurfacePoint>>,
+}
+
+/// Samples as they are at the end of a substep.
+#[derive(Debug, Default)]
+pub struct BoundaryScratch {
+    positions: Vec<DVec3>,
+    velocities: Vec<DVec3>,
+    bodies: Vec<u32>,
+    blocks: Vec<[i64; 2]>,
+}
+
+impl BoundaryScratch {
+    /// The samples.
+    pub fn samples(&self) -> Samples<'_> {
+        Samples { positions: &self.positions, velocities: &self.velocities, bodies: &self.bodies }
+    }
+}
+
+impl Boundary {
+    /// Samples every solid that the liquid collides with.
+    pub fn build(solids: &[SolidModel], spacing: f64, seed: u64) -> Result<Self, SimError> {
+        let sample = |solid: &SolidModel| match &solid.field {
+            None | Some(Field::HalfSpace) => Ok(Vec::new()),
+            Some(_) => sample(&solid.mesh, spacing, seed).map_err(|source| SimError::Wall {
+                solid: solid.name.clone(),
+                spacing,
+                source,
+            }),
+        };
+        Ok(Self { spacing, points: solids.iter().map(sample).collect::<Result<_, _>>()? })
+    }
+
+    /// Moves the samples to where the solids are at the end of the substep. `liquid` says where planes matter.
+    pub fn place(&self, model: &Model, solids: &[SolidScratch], liquid: &[DVec3], dt: f64, out: &mut BoundaryScratch) {
+        out.positions.clear();
+        out.velocities.clear();
+        out.bodies.clear();
+        for (index, (solid, scratch)) in model.solids.iter().zip(solids).enumerate() {
+            let body = model.bodies.of_solid(index).map_or(NO_BODY, |body| body as u32);
+            match solid.field {
+                Some(Field::HalfSpace) => self.place_plane(scratch.before, scratch.after, liquid, dt, out),
+                _ => self.place_skin(&self.points[index], solid, scratch, dt, out),
+            }
+            out.bodies.resize(out.positions.len(), body);
+        }
+        if let Some(ground) = &model.scene.ground {
+            let place = Placement::at(DVec3::Y * ground.height);
+            self.place_plane(place, place, liquid, dt, out);
+            out.bodies.resize(out.positions.len(), NO_BODY);
+        }
+    }
+
+    fn place_skin(
+        &self,
+        points: &[SurfacePoint],
+        solid: &SolidModel,
+        scratch: &SolidScratch,
+        dt: f64,
+        out: &mut BoundaryScratch,
+    ) {
+        let first = out.positions.len();
+        out.positions.resize(first + points.len(), DVec3::ZERO);
+        out.velocities.resize(first + points.len(), DVec3::ZERO);
+        let placed = out.positions[first..].par_iter_mut().zip(&mut out.velocities[first..]).zip(points);
+        placed.for_each(|((position, velocity), point)| {
+            let [then, now] = scratch.path(solid, point, 0.5 * self.spacing);
+            (*position, *velocity) = (now, (now - then) / dt);
+        });
+    }
+
+    /// A level of lattice points half a spacing below the plane y = 0 of its frame, wherever liquid is near.
+    fn place_plane(&self, before: Placement, after: Placement, liquid: &[DVec3], dt: f64, out: &mut BoundaryScratch) {
+        let edge = BLOCK as f64 * self.spacing;
+        let inward = after.rotation.inverse();
+        let block = |p: &DVec3| {
+            let local = inward * (*p - after.translation);
+            (local.y.abs() < edge).then(|| [(local.x / edge).floor() as i64, (local.z / edge).floor() as i64])
+        };
+        let near: Vec<[i64; 2]> = liquid.par_iter().filter_map(block).collect();
+        out.blocks.clear();
+        out.blocks.extend(near);
+        out.blocks.sort_unstable();
+        out.blocks.dedup();
+        // What is beside liquid may have it before the substep is over.
+        for k in 0..out.blocks.len() {
+            let [x, z] = out.blocks[k];
+            out.blocks.extend((-1..=1).flat_map(|i| [-1, 0, 1].map(|j| [x + i, z + j])));
+        }
+        out.blocks.sort_unstable();
+        out.blocks.dedup();
+        let world = |place: &Placement, local: DVec3| place.rotation * local + place.translation;
+        for &[x, z] in &out.blocks {
+            for (i, j) in (0..BLOCK).flat_map(|i| (0..BLOCK).map(move |j| (i, j))) {
+                let local = DVec3::new((x * BLOCK + i) as f64, -0.5, (z * BLOCK + j) as f64) * self.spacing;
+                let (now, then) = (world(&after, local), world(&before, local));
+                out.positions.push(now);
+                out.velocities.push((now - then) / dt);
+            }
+        }
+    }
+}
+
+fn sample(mesh: &TriMesh, spacing: f64, seed: u64) -> Result<Vec<SurfacePoint>, GeometryError> {
+    let settings = PoissonSettings { distance: APART * spacing, seed, faces: None, density: None, limit: LIMIT };
+    poisson::sample(mesh, &settings)
+}

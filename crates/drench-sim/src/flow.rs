@@ -1,0 +1,156 @@
+//! Liquid and grains during a substep: each moves in the surroundings that the other left, and what one gains the other
+//! loses.
+
+use crate::SimError;
+use crate::bodies::BodyScratch;
+use crate::report::Report;
+use crate::solids::{self, Span};
+use crate::world::{Model, Scratch, State};
+use drench_physics::PhysicsError;
+use drench_physics::contact::Collider;
+use drench_physics::grains::{self, fill};
+use drench_physics::liquid::{self, Foreign, NO_BODY, Reactions};
+use glam::DVec3;
+
+/// The grains of all bodies, as the liquid feels them.
+#[derive(Debug, Default)]
+pub struct ForeignScratch {
+    positions: Vec<DVec3>,
+    velocities: Vec<DVec3>,
+    volumes: Vec<f64>,
+    inverse_masses: Vec<f64>,
+    /// What the liquid gave them in this substep [N s], and then the force that comes to [N].
+    pushes: Vec<DVec3>,
+}
+
+/// How fast liquid comes to the velocity of grains that fill all of space [1/s].
+const DRAG: f64 = 200.0;
+
+/// Liquid and grains of one substep: what enters and leaves, then the liquid among the grains as they are, then the grains
+/// with what the liquid does to them.
+pub fn advance(
+    model: &Model,
+    state: &mut State,
+    scratch: &mut Scratch,
+    span: Span,
+    report: &mut Report,
+) -> Result<(), SimError> {
+    if model.liquid.is_none() && model.grains.is_empty() {
+        return Ok(());
+    }
+    report.stage("emit", || exchange(model, state, scratch, span))?;
+    report.timed("liquid", |report| liquid(model, state, scratch, span, report))?;
+    report.timed("grains", |report| grains(model, state, scratch, span, report))
+}
+
+/// Lets liquid in and out, and books it.
+fn exchange(model: &Model, state: &mut State, scratch: &Scratch, span: Span) -> Result<(), SimError> {
+    let Some(body) = &model.liquid else { return Ok(()) };
+    state.ledger.emit(body.emit(&mut state.liquid, &scratch.solids, span).map_err(diverged(span, "emit"))?);
+    state.ledger.drain(body.drain(&mut state.liquid));
+    Ok(())
+}
+
+/// Moves the liquid.
+fn liquid(
+    model: &Model,
+    state: &mut State,
+    scratch: &mut Scratch,
+    span: Span,
+    report: &mut Report,
+) -> Result<(), SimError> {
+    let Some(body) = &model.liquid else { return Ok(()) };
+    let Scratch { solids, bodies, walls, liquid, foreign, .. } = scratch;
+    let skins = solids::skins(model, solids);
+    let colliders = &solids::colliders(model, solids, &skins);
+    model.walls.place(model, solids, &state.liquid.positions, span.dt, walls);
+    foreign.gather(model, state);
+    let carrier = |collider: &Collider| collider.body().map_or(NO_BODY, |body| body as u32);
+    let collider_bodies: Vec<u32> = colliders.iter().map(carrier).collect();
+    let surroundings = liquid::Surroundings {
+        gravity: model.scene.simulation.gravity,
+        colliders,
+        collider_bodies: &collider_bodies,
+        samples: walls.samples(),
+        foreign: Foreign {
+            positions: &foreign.positions,
+            velocities: &foreign.velocities,
+            volumes: &foreign.volumes,
+            inverse_masses: &foreign.inverse_masses,
+            drag: DRAG,
+        },
+    };
+    let BodyScratch { states, pushes } = bodies;
+    let mut reactions = Reactions { bodies: states, pushes, foreign: &mut foreign.pushes };
+    let tally = liquid::solve(&body.model, &mut state.liquid, liquid, &surroundings, &mut reactions, span.dt);
+    let tally = tally.map_err(diverged(span, "liquid"))?;
+    report.step_lengths(tally.shortest, tally.longest);
+    if tally.unconverged > 0 {
+        report.warn("liquid: pressure stopped at the iteration limit before it was as exact as asked for".to_owned());
+    }
+    if tally.hurried > 0 {
+        report.warn("liquid: it moves too fast for the shortest step; make the spacing larger".to_owned());
+    }
+    Ok(())
+}
+
+/// Moves the grains.
+fn grains(
+    model: &Model,
+    state: &mut State,
+    scratch: &mut Scratch,
+    span: Span,
+    report: &mut Report,
+) -> Result<(), SimError> {
+    let Scratch { solids, bodies, grains, foreign, .. } = scratch;
+    let skins = solids::skins(model, solids);
+    let colliders = &solids::colliders(model, solids, &skins);
+    let State { grains: states, ledger, .. } = state;
+    let carriers: Vec<Option<usize>> = colliders.iter().map(Collider::body).collect();
+    foreign.pushes.iter_mut().for_each(|push| *push /= span.dt);
+    let mut first = 0;
+    for ((body, state), scratch) in model.grains.iter().zip(states).zip(grains) {
+        // What is poured in during this substep feels no liquid yet.
+        let forces = foreign.pushes.get(first..first + state.len()).unwrap_or_default();
+        let surroundings =
+            grains::Surroundings { gravity: model.scene.simulation.gravity, colliders, carried_by: &carriers, forces };
+        first += state.len();
+        let tally =
+            grains::solve(&body.model, state, scratch, &surroundings, &mut bodies.states, &mut bodies.pushes, span.dt);
+        let tally = tally.map_err(diverged(span, "grains"))?;
+        let h = span.dt / f64::from(tally.steps.max(1));
+        report.step_lengths(h, h);
+        report.contacts = report.contacts.max(tally.contacts + tally.touches);
+        report.penetration_max = report.penetration_max.max(tally.penetration_max);
+        for (number, (opening, moisture)) in body.openings.iter().enumerate() {
+            let stream = body.stream.child(number as u64);
+            let poured = fill::pour(&body.model, state, opening, *moisture, (span.from, span.to), stream)
+                .map_err(diverged(span, "grains"))?;
+            ledger.emit(state.water[state.len() - poured..].iter().sum());
+        }
+    }
+    Ok(())
+}
+
+impl ForeignScratch {
+    /// Takes over where the grains are.
+    fn gather(&mut self, model: &Model, state: &State) {
+        self.positions.clear();
+        self.velocities.clear();
+        self.volumes.clear();
+        self.inverse_masses.clear();
+        for (body, grains) in model.grains.iter().zip(&state.grains) {
+            self.positions.extend_from_slice(&grains.positions);
+            self.velocities.extend_from_slice(&grains.velocities);
+            let volume = |radius: &f64| 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3);
+            self.volumes.extend(grains.radii.iter().map(volume));
+            self.inverse_masses.extend((0..grains.len()).map(|grain| 1.0 / grains.mass(&body.model, grain)));
+        }
+        self.pushes.clear();
+        self.pushes.resize(self.positions.len(), DVec3::ZERO);
+    }
+}
+
+fn diverged(span: Span, stage: &'static str) -> impl Fn(PhysicsError) -> SimError {
+    move |source| SimError::Diverged { time: span.to, stage, source }
+}

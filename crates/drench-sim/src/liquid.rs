@@ -1,0 +1,255 @@
+//! The liquid: from the scene's words to particles, where it comes in and where it goes out.
+
+use crate::SimError;
+use crate::regions;
+use crate::solids::{self, SolidModel, SolidScratch, Span};
+use drench_physics::PhysicsError;
+use drench_physics::contact::Placement;
+use drench_physics::liquid::drain::{self, Drain};
+use drench_physics::liquid::source::{self, Opening, Portion, Rain};
+use drench_physics::liquid::{
+    Droplet, LiquidModel, LiquidState, Material, Method, StepLimits, dfsph, mueller2003, viscosity,
+};
+use drench_scene as scene;
+use drench_scene::Scene;
+use glam::DVec3;
+
+/// Most particles of a liquid.
+const MOST: usize = 20_000_000;
+/// Smallest number of particles across a tank in which a liquid can flow.
+const ACROSS: f64 = 4.0;
+
+/// The immutable part of the liquid.
+#[derive(Debug)]
+pub struct LiquidBody {
+    /// What it is like.
+    pub model: LiquidModel,
+    /// Where it comes in.
+    emitters: Vec<Emitter>,
+    /// Where it goes out.
+    drains: Vec<Drain>,
+}
+
+/// Where liquid comes in.
+#[derive(Debug)]
+struct Emitter {
+    outlet: Outlet,
+    /// The solid that carries it.
+    solid: Option<usize>,
+    start: f64,
+    stop: f64,
+    /// What it is drawn from, if it is random.
+    seed: u64,
+}
+
+#[derive(Debug)]
+enum Outlet {
+    /// Openings, in the frame of what carries them.
+    Openings(Vec<Opening>),
+    Rain(Rain),
+}
+
+/// Density of the scene's liquid, or of water if it has none [kg/m3].
+pub fn density(scene: &Scene) -> f64 {
+    scene.liquid.as_ref().map_or(Material::WATER, material).density
+}
+
+/// The liquid of a scene, with all that the scene fills in at the beginning.
+pub fn build(scene: &Scene, solids: &[SolidModel]) -> Result<Option<(LiquidBody, LiquidState)>, SimError> {
+    let Some(liquid) = &scene.liquid else { return Ok(None) };
+    let body = body(scene, liquid, solids)?;
+    let mut state = LiquidState::default();
+    let reach = 0.45 * body.model.spacing;
+    for fill in &liquid.fills {
+        let region = regions::region(scene, &fill.region, solids)?;
+        let region = region.as_physics();
+        let free = |p: DVec3| region.depth(p) >= 0.0 && solids::clearance(scene, solids, p) >= reach;
+        let room = MOST.saturating_sub(state.len());
+        let (low, high) = region.bounds();
+        let drops = source::fill(&body.portion(), [low, high], fill.velocity, room, free).map_err(SimError::Liquid)?;
+        if drops.is_empty() {
+            return Err(SimError::EmptyFill { spacing: body.model.spacing });
+        }
+        state.add(&drops);
+    }
+    Ok(Some((body, state)))
+}
+
+/// About how many particles a liquid begins with, and how many come in over the whole run.
+pub fn expected(scene: &Scene, solids: &[SolidModel]) -> Result<[u64; 2], SimError> {
+    let Some(liquid) = &scene.liquid else { return Ok([0, 0]) };
+    let volume = liquid.spacing.powi(3);
+    let mut fills = 0.0;
+    for fill in &liquid.fills {
+        fills += regions::region(scene, &fill.region, solids)?.as_physics().volume() / volume;
+    }
+    let end = scene.duration();
+    let rate = |emitter: &scene::Emitter| {
+        let span = (emitter.stop.unwrap_or(end).min(end) - emitter.start).max(0.0);
+        let disc = |radius: f64| std::f64::consts::PI * radius * radius;
+        span * match emitter.outlet {
+            scene::Outlet::Faucet { radius, speed, .. } => disc(radius) * speed,
+            scene::Outlet::Shower { openings, opening, speed, .. } => f64::from(openings) * disc(opening) * speed,
+            scene::Outlet::Rain { size, rate, .. } => size.x * size.z * rate,
+        }
+    };
+    let emitted: f64 = liquid.emitters.iter().map(rate).sum();
+    Ok([fills as u64, (emitted / volume) as u64])
+}
+
+fn material(liquid: &scene::Liquid) -> Material {
+    let named = match liquid.material {
+        scene::LiquidMaterial::Water => Material::WATER,
+        scene::LiquidMaterial::Oil => Material::OIL,
+        scene::LiquidMaterial::Milk => Material::MILK,
+        scene::LiquidMaterial::Honey => Material::HONEY,
+        scene::LiquidMaterial::Glycerine => Material::GLYCERINE,
+        scene::LiquidMaterial::Alcohol => Material::ALCOHOL,
+    };
+    Material {
+        density: liquid.density.unwrap_or(named.density),
+        viscosity: liquid.viscosity.unwrap_or(named.viscosity),
+        surface_tension: liquid.surface_tension.unwrap_or(named.surface_tension),
+    }
+}
+
+fn body(scene: &Scene, liquid: &scene::Liquid, solids: &[SolidModel]) -> Result<LiquidBody, SimError> {
+    let model = LiquidModel {
+        material: material(liquid),
+        spacing: liquid.spacing,
+        contact_angle: liquid.contact_angle,
+        method: match liquid.method {
+            scene::LiquidMethod::Dfsph => Method::Dfsph(dfsph::Parameters {
+                density_error: liquid.density_error,
+                divergence_error: liquid.divergence_error,
+                ..dfsph::Parameters::default()
+            }),
+            scene::LiquidMethod::Mueller2003 => Method::Mueller2003(mueller2003::Parameters::default()),
+        },
+        viscosity: match liquid.viscosity_solver {
+            scene::ViscositySolver::Explicit => viscosity::Solver::Explicit,
+            scene::ViscositySolver::Implicit => viscosity::Solver::Implicit { error: 1e-3, most_iterations: 100 },
+        },
+        wall_friction: liquid.wall_friction,
+        limits: StepLimits { cfl: liquid.cfl, longest: liquid.longest_step, ..StepLimits::default() },
+    };
+    model.check().map_err(SimError::Liquid)?;
+    for solid in &scene.solids {
+        if let scene::Shape::Tank { size, .. } = solid.shape
+            && size.min_element() * solid.scale < ACROSS * model.spacing
+        {
+            let (solid, size) = (solid.name.clone(), size.min_element() * solid.scale);
+            return Err(SimError::SmallTank { solid, size, spacing: model.spacing });
+        }
+    }
+    let emitters =
+        liquid.emitters.iter().enumerate().map(|(index, emitter)| self::emitter(scene, solids, emitter, index));
+    Ok(LiquidBody {
+        model,
+        emitters: emitters.collect::<Result<_, _>>()?,
+        drains: liquid.drains.iter().map(drain_of).collect(),
+    })
+}
+
+fn emitter(scene: &Scene, solids: &[SolidModel], emitter: &scene::Emitter, index: usize) -> Result<Emitter, SimError> {
+    let seed = scene.simulation.seed.wrapping_add(index as u64);
+    let opening = |position: DVec3, direction: DVec3, radius, speed| Opening {
+        position,
+        direction: direction.normalize(),
+        radius,
+        speed,
+        velocity: DVec3::ZERO,
+        phase: 0.0,
+    };
+    let outlet = match emitter.outlet {
+        scene::Outlet::Faucet { position, direction, radius, speed } => {
+            Outlet::Openings(vec![opening(position, direction, radius, speed)])
+        }
+        scene::Outlet::Shower { position, direction, radius, openings, opening: hole, spread, speed } => {
+            let head = opening(position, direction, radius, speed);
+            Outlet::Openings(source::shower(&head, openings, hole, spread, seed))
+        }
+        scene::Outlet::Rain { position, size, rate, velocity } => {
+            Outlet::Rain(Rain { position, size: [size.x, size.z], rate, velocity })
+        }
+    };
+    let solid = emitter.on.as_ref().and_then(|name| scene.solid(name));
+    let place = solid.map_or(Placement::IDENTITY, |solid| {
+        let pose = scene.pose_of(solid, 0.0);
+        Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 }
+    });
+    let positions = match &outlet {
+        Outlet::Openings(openings) => openings.iter().map(|opening| opening.position).collect(),
+        Outlet::Rain(rain) => vec![rain.position],
+    };
+    for local in positions {
+        let position = place.rotation * local + place.translation;
+        if let Some(solid) = solids::solid_around(scene, solids, position) {
+            return Err(SimError::EmitterInside { emitter: index + 1, solid: solid.to_owned() });
+        }
+    }
+    Ok(Emitter { outlet, solid, start: emitter.start, stop: emitter.stop.unwrap_or(f64::INFINITY), seed })
+}
+
+fn drain_of(drain: &scene::Drain) -> Drain {
+    match *drain {
+        scene::Drain::Below { height } => Drain::Below(height),
+        scene::Drain::Box { low, high } => Drain::Inside(low, high),
+        scene::Drain::Outside { low, high } => Drain::Outside(low, high),
+    }
+}
+
+impl LiquidBody {
+    /// What all its particles have in common.
+    pub fn portion(&self) -> Portion {
+        Portion { spacing: self.model.spacing, mass: self.model.particle_mass() }
+    }
+
+    /// Lets in what the emitters give during the substep; its mass [kg].
+    pub fn emit(&self, state: &mut LiquidState, solids: &[SolidScratch], span: Span) -> Result<f64, PhysicsError> {
+        let mut drops: Vec<Droplet> = Vec::new();
+        for emitter in &self.emitters {
+            let (from, to) = (span.from.max(emitter.start), span.to.min(emitter.stop));
+            if from >= to {
+                continue;
+            }
+            let (from, to) = (from - emitter.start, to - emitter.start);
+            let first = drops.len();
+            match &emitter.outlet {
+                Outlet::Rain(rain) => rain.emit(&self.portion(), emitter.seed, from, to, &mut drops)?,
+                Outlet::Openings(openings) => {
+                    for opening in openings {
+                        let carried = emitter.solid.map_or(*opening, |solid| carried(opening, &solids[solid], span.dt));
+                        carried.emit(&self.portion(), from, to, &mut drops)?;
+                    }
+                }
+            }
+            drops[first..].iter_mut().for_each(|drop| drop.birth += emitter.start);
+        }
+        if state.len() + drops.len() > MOST {
+            return Err(PhysicsError::Count {
+                what: "liquid particles",
+                got: state.len() + drops.len(),
+                expected: MOST,
+            });
+        }
+        Ok(state.add(&drops))
+    }
+
+    /// Lets out what the drains swallow; its mass [kg].
+    pub fn drain(&self, state: &mut LiquidState) -> f64 {
+        drain::drain(state, &self.drains)
+    }
+}
+
+/// An opening as the solid that carries it has it at the end of the substep.
+fn carried(opening: &Opening, solid: &SolidScratch, dt: f64) -> Opening {
+    let at = |place: &Placement| place.rotation * opening.position + place.translation;
+    let (before, after) = (at(&solid.before), at(&solid.after));
+    Opening {
+        position: after,
+        direction: (solid.after.rotation * opening.direction).normalize(),
+        velocity: (after - before) / dt,
+        ..*opening
+    }
+}
