@@ -2,6 +2,7 @@
 //!
 //! A bench gives the time of every repetition; the median is what is reported, because this kind of machine is shared.
 
+mod collisions;
 mod cords;
 
 use crate::SimError;
@@ -215,6 +216,22 @@ pub const BENCHES: &[Bench] = &[
         published_ms: Some(48.5),
         published_where: SAND,
         run: || heap(160_000),
+    },
+    Bench {
+        name: "csm-collisions-1600k",
+        work: "80 000 combed strands of 20, 1.6 M particles, CSM w = 3 + strand-strand collisions",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || collisions::steps(80_000),
+    },
+    Bench {
+        name: "csm-collisions-800k",
+        work: "40 000 combed strands of 20: half of csm-collisions-1600k",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || collisions::steps(40_000),
     },
 ];
 
