@@ -170,6 +170,7 @@ pub fn pour(
 mod tests {
     use super::super::{Material, Sizes, Spread};
     use super::*;
+    use crate::contact::Placement;
     use drench_geometry::field::Field;
 
     fn model() -> GrainModel {
