@@ -76,6 +76,20 @@ fn names(root: &Node, reader: &mut Reader) {
             }
         }
     }
+    for kind in ["cord", "solid"] {
+        for (index, item) in items(kind).iter().enumerate() {
+            let Some(like) = item.as_table().and_then(|table| table.get("like")) else { continue };
+            let named = |other: &Node| other.as_table().and_then(Table::name) == like.as_text();
+            if !items(kind)[..index].iter().any(named) && items(kind)[index..].iter().any(named) {
+                let name = item.as_table().and_then(Table::name).unwrap_or_default();
+                let message = format!("`like` must name a {kind} that stands above it");
+                let help =
+                    format!("move it below [[{kind}]] `{}`", crate::tree::shorten(like.as_text().unwrap_or_default()));
+                let key = format!("{kind}.{name}.like");
+                reader.problems.push(Problem { place: Some(like.place), key, message, help });
+            }
+        }
+    }
     for solid in items("solid").iter().filter_map(Node::as_table) {
         let Some(parent) = solid.get("parent") else { continue };
         if parent.as_text().is_some_and(|parent| seen.get(parent) == Some(&"solid")) {

@@ -227,7 +227,12 @@ impl Simulation {
             let own = Strain { max: figures.strain_max, mean: figures.strain_mean };
             bodies.insert(
                 body.name.clone(),
-                BodyStats { strain: Some(own), speed_max: figures.speed_max, ..BodyStats::default() },
+                BodyStats {
+                    strain: Some(own),
+                    speed_max: figures.speed_max,
+                    height: Some(figures.centre.y),
+                    ..BodyStats::default()
+                },
             );
         }
         let (mut elastic, mut pieces) = (None, 0);

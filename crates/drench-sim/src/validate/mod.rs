@@ -4,6 +4,7 @@
 //! | file | what it checks |
 //! |---|---|
 //! | [`strands`] | single strands against mechanics |
+//! | [`csm`] | chain shape matching against mechanics, and its stiffness index |
 //! | [`cords`] | cords against mechanics: tension, curves, rupture, twist |
 //! | [`collision`] | strands against strands |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
@@ -15,6 +16,7 @@ mod bench_cord;
 mod bench_strand;
 mod collision;
 mod cords;
+mod csm;
 mod grains;
 pub mod iterations;
 mod promises;
@@ -108,6 +110,7 @@ impl Case {
 pub fn cases() -> Vec<Case> {
     let all = [
         strands::CASES,
+        csm::CASES,
         cords::CASES,
         collision::CASES,
         iterations::CASES,
