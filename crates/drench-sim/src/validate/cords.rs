@@ -33,7 +33,7 @@ fn weight() -> Result<Measured, SimError> {
     let mut cord = BenchCord::straight(DVec3::NEG_Y, 1.0, 30, limp(1e9))?;
     cord.clamps = vec![Clamp::pin(0, DVec3::ZERO), on_body(30, DVec3::Y * 0.1)];
     cord.bodies = vec![ball(DVec3::NEG_Y * 1.1, 5.0, 0.02)];
-    for _ in 0..500 {
+    for _ in 0..3000 {
         cord.step(2e-3)?;
     }
     Ok(Measured::relative(5.0 * GRAVITY, cord.state.tensions[29], 0.01))
@@ -74,7 +74,10 @@ fn pull() -> Result<[f64; 2], SimError> {
             return Ok([worst, stress]);
         }
         let given = if strain <= 0.02 { 2e9 * strain } else { 4e7 + 2e8 * (strain - 0.02) };
-        worst = worst.max((stress / given - 1.0).abs());
+        // After the jerk of the start.
+        if step > 10 {
+            worst = worst.max((stress / given - 1.0).abs());
+        }
     }
     Ok([worst, f64::NAN])
 }
