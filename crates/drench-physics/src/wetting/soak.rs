@@ -280,14 +280,6 @@ fn shrink(model: &GrainModel, wetness: &Wetness, state: &mut GrainState) {
     }
 }
 
-/// What liquid must know of grains to flow around them and push them: volumes [m3] and inverse masses [1/kg].
-pub fn immersed(model: &GrainModel, state: &GrainState, volumes: &mut Vec<f64>, inverse_masses: &mut Vec<f64>) {
-    volumes.clear();
-    volumes.extend(state.sizes.iter().map(|&size| crate::grains::ball(size)));
-    inverse_masses.clear();
-    inverse_masses.extend((0..state.len()).map(|i| 1.0 / state.mass(model, i)));
-}
-
 /// A running sum that keeps what rounding would lose [Neumaier1974].
 #[derive(Clone, Copy, Debug, Default)]
 struct Compensated {
