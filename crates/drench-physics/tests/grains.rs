@@ -5,11 +5,12 @@ use drench_geometry::field::Field;
 use drench_math::random::Stream;
 use drench_physics::PhysicsError;
 use drench_physics::contact::{Collider, Placement};
-use drench_physics::grains::fill::{Beginning, Region, fill};
+use drench_physics::grains::fill::{Beginning, fill};
 use drench_physics::grains::heap::measure;
 use drench_physics::grains::{
     GrainModel, GrainScratch, GrainState, Material, NewGrain, Sizes, Sleep, Spread, Surroundings, Tally, solve,
 };
+use drench_physics::region::Region;
 use drench_physics::rigid::{BodyState, Push};
 use glam::{DMat3, DQuat, DVec3};
 

@@ -16,6 +16,7 @@ const FARTHEST: f64 = 1e6;
 pub(crate) fn check(scene: Option<&Scene>, root: &Node, reader: &mut Reader) {
     parents(root, reader);
     names(root, reader);
+    collision_exceptions(root, reader);
     if let Some(scene) = scene {
         motions(scene, root, reader);
     }
@@ -96,6 +97,24 @@ fn names(root: &Node, reader: &mut Reader) {
             let message = "a rigid body cannot carry another solid".into();
             let help = "tie the two with a [[cord]], or make them one mesh".into();
             reader.problems.push(Problem { place: Some(parent.place), key, message, help });
+        }
+    }
+}
+
+/// Who is excepted from collisions must exist.
+fn collision_exceptions(root: &Node, reader: &mut Reader) {
+    let get = |key: &str| root.as_table().and_then(|table| table.get(key));
+    let bodies = ["groom", "cord"].into_iter().filter_map(get).flat_map(Node::items);
+    let names: BTreeSet<&str> = bodies.filter_map(|body| body.as_table()?.name()).collect();
+    let except = get("collision").and_then(Node::as_table).and_then(|table| table.get("except"));
+    for node in except.map_or(&[][..], Node::items) {
+        if let Some(name) = node.as_text().filter(|name| !names.contains(name)) {
+            reader.problems.push(Problem {
+                place: Some(node.place),
+                key: "collision.except".into(),
+                message: format!("there is no groom or cord called `{name}`"),
+                help: "leave it out, or give the name of a groom or cord".into(),
+            });
         }
     }
 }

@@ -74,12 +74,20 @@ pub(crate) fn search(
 
     let count = state.len();
     search.pieces.resize_with(count.div_ceil(PIECE), Found::default);
-    let (neighbours, grains, renumbered) = (&scratch.neighbours, &*state, renumber);
+    let (neighbours, grains) = (&scratch.neighbours, &*state);
     search.pieces.par_iter_mut().enumerate().for_each(|(piece, found)| {
         found.counts.clear();
         found.partners.clear();
+        // Neighbours in memory are mostly in the same cell: look around once.
+        let (mut cell, mut around) = (None, Vec::with_capacity(27));
         for i in piece * PIECE..((piece + 1) * PIECE).min(count) {
             let (x, radius) = (grains.positions[i], grains.radii[i] + reach);
+            let here = neighbours.cell_of(x);
+            if cell != Some(here) {
+                cell = Some(here);
+                around.clear();
+                around.extend(neighbours.around(here));
+            }
             let first = found.partners.len();
             let mut offer = |j: usize| {
                 if j > i {
@@ -89,11 +97,11 @@ pub(crate) fn search(
                     }
                 }
             };
-            for range in neighbours.around(neighbours.cell_of(x)) {
-                if renumbered {
-                    range.for_each(&mut offer);
+            for range in &around {
+                if renumber {
+                    range.clone().for_each(&mut offer);
                 } else {
-                    neighbours.order()[range].iter().for_each(|&j| offer(j as usize));
+                    neighbours.order()[range.clone()].iter().for_each(|&j| offer(j as usize));
                 }
             }
             found.partners[first..].sort_unstable();

@@ -19,14 +19,14 @@ pub(crate) struct Fields {
     pub density: Vec<f32>,
     /// Σ m_j ∇W over liquid neighbours [kg/m4].
     pub gradient: Vec<f32x4>,
-    /// Σ ψ_b ∇W over solids [kg/m4].
+    /// Σ ψ_b ∇W over solids, as often as they count in pressure [kg/m4].
     pub wall: Vec<f32x4>,
-    /// Σ ψ_b v_b · ∇W [kg/(m3 s)].
+    /// Σ ψ_b v_b · ∇W, as often as they count in pressure [kg/(m3 s)].
     pub wall_rate: Vec<f32>,
+    /// Σ ψ_b ∇W over solids [kg/m4].
+    pub solid: Vec<f32x4>,
     /// One over the answer of the density's rate to the particle's own pressure; 0 where pressure has no hold.
     pub inverse_diagonal: Vec<f32>,
-    /// Neighbours of either kind.
-    pub counts: Vec<u32>,
     /// Pressure impulses dt p/ρ² [m5/(kg s)].
     pub kappa: Vec<f32>,
     pub kappa_next: Vec<f32>,
@@ -39,7 +39,7 @@ impl Fields {
     /// Makes room for `count` particles.
     pub fn resize(&mut self, count: usize) {
         self.rows.resize_with(count.div_ceil(PIECE), Rows::default);
-        for vectors in [&mut self.v, &mut self.free, &mut self.gradient, &mut self.wall] {
+        for vectors in [&mut self.v, &mut self.free, &mut self.gradient, &mut self.wall, &mut self.solid] {
             vectors.resize(count, f32x4::ZERO);
         }
         let scalars = [
@@ -53,7 +53,6 @@ impl Fields {
         for values in scalars {
             values.resize(count, 0.0);
         }
-        self.counts.resize(count, 0);
     }
 }
 

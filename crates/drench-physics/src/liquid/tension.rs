@@ -70,12 +70,12 @@ impl Tension {
 /// v += dt F / m.
 pub(crate) fn pull(fields: &mut Fields, walls: &[&Walls], tension: Tension) {
     std::mem::swap(&mut fields.v, &mut fields.free);
-    let Fields { points, rows, v, free, gradient, wall, .. } = fields;
+    let Fields { points, rows, v, free, gradient, solid, .. } = fields;
     let (x, masses) = (&points.x, &points.masses);
     let scale = f32x4::splat(tension.inverse_density);
     let adhesion = f32x4::splat(tension.adhesion);
     // n and s of a particle, as they appear together.
-    let colour = |i: usize| (gradient[i] + wall[i] * adhesion) * scale;
+    let colour = |i: usize| (gradient[i] + solid[i] * adhesion) * scale;
     for_each_row(rows, v, |i, others, weights| {
         let own = colour(i);
         let mut force = f32x4::ZERO;
@@ -93,4 +93,65 @@ pub(crate) fn pull(fields: &mut Fields, walls: &[&Walls], tension: Tension) {
         }
         free[i] - force * f32x4::splat(tension.strength)
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::{Kernel8, Rows, Search};
+    use super::*;
+    use drench_geometry::neighbours::Neighbours;
+    use drench_math::random::Stream;
+    use glam::DVec3;
+
+    /// E / κ of the module header without walls, in double precision.
+    fn energy(kernel: &CubicSpline, positions: &[DVec3], volume: f64) -> f64 {
+        let gradient = |i: usize| {
+            let share = |j: usize| {
+                let d = positions[i] - positions[j];
+                d * (volume * kernel.slope(d.length()))
+            };
+            (0..positions.len()).filter(|&j| j != i).map(share).sum::<DVec3>()
+        };
+        (0..positions.len()).map(|i| 0.5 * volume * gradient(i).length_squared()).sum()
+    }
+
+    #[test]
+    fn forces_are_the_derivative_of_the_energy() {
+        let kernel = CubicSpline::new(2.0);
+        let stream = Stream::new(8, "tension");
+        let mut positions: Vec<DVec3> =
+            (0..40).map(|i| stream.direction(i) * 1.8 * stream.uniform(500 + i).cbrt()).collect();
+        let mut neighbours = Neighbours::new();
+        neighbours.rebuild(&positions, kernel.support).unwrap();
+        positions = neighbours.order().iter().map(|&i| positions[i as usize]).collect();
+        let mut fields = Fields::default();
+        fields.resize(positions.len());
+        // Density 1 and volume 1: mass 1.
+        fields.points.set(positions.len(), |i| positions[i].as_vec3().to_array(), |_| 1.0);
+        let mut rows = Rows::default();
+        let search = Search { neighbours: &neighbours, points: &fields.points, kernel: Kernel8::new(&kernel) };
+        let seeker = |i: usize| (neighbours.cell_of(positions[i]), fields.points.x[i], i as u32);
+        let mut gradients = Vec::new();
+        search.fill(&mut rows, positions.len(), seeker, |_, sums| gradients.push(sums.gradient));
+        fields.gradient = gradients;
+        fields.rows = vec![rows];
+        let sigma = 0.5 * kernel.interface() / CALIBRATION;
+        pull(&mut fields, &[], Tension::new(sigma, 1.0, 1.0, &kernel, 1.0));
+        let mut largest = 0.0_f64;
+        for i in 0..positions.len() {
+            for axis in 0..3 {
+                let e = 1e-5;
+                let mut moved = positions.clone();
+                moved[i][axis] += e;
+                let up = energy(&kernel, &moved, 1.0);
+                moved[i][axis] -= 2.0 * e;
+                let down = energy(&kernel, &moved, 1.0);
+                let expected = -(up - down) / (2.0 * e);
+                let got = f64::from(fields.v[i].to_array()[axis]);
+                largest = largest.max(expected.abs());
+                assert!((got - expected).abs() < 1e-3 * (0.1 + expected.abs()), "{i} {axis}: {got} {expected}");
+            }
+        }
+        assert!(largest > 0.1, "{largest}");
+    }
 }

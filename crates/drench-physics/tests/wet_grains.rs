@@ -1,0 +1,233 @@
+//! Wet grains from the outside: bridges, soaking, spreading, drying, shrinking, and that no water is lost.
+#![allow(missing_docs, clippy::unwrap_used)]
+
+use drench_geometry::field::Field;
+use drench_math::random::Stream;
+use drench_physics::PhysicsError;
+use drench_physics::contact::{Collider, Placement};
+use drench_physics::grains::fill::{Beginning, fill};
+use drench_physics::grains::heap::measure;
+use drench_physics::grains::{
+    GrainModel, GrainScratch, GrainState, Material, NewGrain, Sizes, Spread, Surroundings, solve,
+};
+use drench_physics::region::Region;
+use drench_physics::wetting::bridge::Bridge;
+use drench_physics::wetting::grains::Wetness;
+use drench_physics::wetting::soak::{Liquid, SoakScratch, absorb, dry, spread};
+use glam::DVec3;
+
+const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);
+const RADIUS: f64 = 2e-3;
+
+fn model(wetness: Wetness) -> GrainModel {
+    let material = Material { friction: 0.5, rolling_friction: 0.1, ..Material::default() };
+    GrainModel::new(Sizes { radius: RADIUS, spread: Spread::Even(0.1) }, material, None, Some(wetness)).unwrap()
+}
+
+fn bed(model: &GrainModel, moisture: f64) -> GrainState {
+    let region = Region::Box { low: DVec3::ZERO, high: DVec3::new(0.04, 0.03, 0.04) };
+    let beginning = Beginning { moisture, ..Beginning::default() };
+    let mut state = GrainState::default();
+    for grain in fill(model, &region, beginning, Stream::new(3, "bed")).unwrap() {
+        state.push(model, grain);
+    }
+    state
+}
+
+fn run(model: &GrainModel, state: &mut GrainState, gravity: DVec3, colliders: &[Collider], dt: f64, steps: usize) {
+    let mut scratch = GrainScratch::default();
+    let surroundings = Surroundings { gravity, colliders, carried_by: &[], forces: &[] };
+    for _ in 0..steps {
+        solve(model, state, &mut scratch, &surroundings, &mut [], &mut [], dt).unwrap();
+    }
+}
+
+/// Two wet grains pressed together, then left with a velocity apart: the farthest gap, or none if they came back.
+fn parted(wetness: Wetness, moisture: f64, speed: f64) -> f64 {
+    let model = model(wetness);
+    let mut state = GrainState::default();
+    for side in [-1.0, 1.0] {
+        let water = moisture * model.dry_mass(RADIUS);
+        let position = DVec3::X * (side * 0.9999 * RADIUS);
+        state.push(&model, NewGrain { position, velocity: DVec3::X * (side * 0.5 * speed), radius: RADIUS, water });
+    }
+    run(&model, &mut state, DVec3::ZERO, &[], 1e-3, 200);
+    (state.positions[1] - state.positions[0]).length() - 2.0 * RADIUS
+}
+
+#[test]
+fn bridges_hold_grains_that_part_slowly_and_break_when_they_part_fast() {
+    let wetness = Wetness::default();
+    // Energy of a bridge: its pull times some tenths of its reach, against m v^2 / 4.
+    assert!(parted(wetness, 0.02, 0.02) < 1e-4);
+    assert!(parted(wetness, 0.02, 0.5) > 1e-2);
+    // Dry grains and fluidised grains are held by nothing.
+    assert!(parted(wetness, 0.0, 0.02) > 1e-3);
+    assert!(parted(wetness, 0.22, 0.02) > 1e-3);
+    // The law of the text slows them down.
+    let empirical = Wetness { bridge: Some(Bridge::Empirical { strength: 100.0, surface_tension: 0.072 }), ..wetness };
+    assert!(parted(empirical, 0.02, 0.02) < 1e-3);
+    assert!(parted(empirical, 0.0, 0.02) > 1e-3);
+}
+
+#[test]
+fn a_grain_hangs_from_a_wet_ceiling_but_not_from_a_dry_one() {
+    let ceiling = Field::Box { size: DVec3::new(0.1, 0.02, 0.1) };
+    let at = Placement::at(DVec3::Y * 0.01);
+    let model = model(Wetness::default());
+    for (moisture, hangs) in [(0.05, true), (0.0, false)] {
+        let mut state = GrainState::default();
+        // 1 mm: light enough for its bridge.
+        let radius = 1.85e-3;
+        let water = moisture * model.dry_mass(radius);
+        state.push(&model, NewGrain { position: DVec3::Y * -0.999 * radius, velocity: DVec3::ZERO, radius, water });
+        run(&model, &mut state, GRAVITY, &[Collider::new(&ceiling, at, at, 0.5)], 2e-3, 100);
+        assert_eq!(state.positions[0].y > -2.0 * radius, hangs, "{}", state.positions[0]);
+    }
+}
+
+#[test]
+fn momentum_of_wet_grains_is_kept_to_rounding() {
+    let model = model(Wetness::default());
+    let mut state = bed(&model, 0.15);
+    let stream = Stream::new(4, "kicks");
+    for i in 0..state.len() {
+        state.velocities[i] = stream.direction(i as u64) * 0.2;
+        state.water[i] *= stream.range(i as u64, 0.1, 1.5);
+    }
+    let before = measure(&model, &state, GRAVITY);
+    let mut scratch = GrainScratch::default();
+    let surroundings = Surroundings { gravity: DVec3::ZERO, colliders: &[], carried_by: &[], forces: &[] };
+    for _ in 0..20 {
+        solve(&model, &mut state, &mut scratch, &surroundings, &mut [], &mut [], 1e-3).unwrap();
+        spread(&model, &mut state, &mut scratch, GRAVITY, 1e-3).unwrap();
+    }
+    let after = measure(&model, &state, GRAVITY);
+    assert!((after.momentum - before.momentum).length() < 1e-13 * before.mass * 0.2);
+    assert!((after.mass / before.mass - 1.0).abs() < 1e-13);
+}
+
+#[test]
+fn grains_take_what_fits_and_the_rest_stays_in_the_liquid() {
+    let model = model(Wetness { absorption: 1e6, ..Wetness::default() });
+    let mut state = bed(&model, 0.2);
+    let drop = 2e-4;
+    let positions: Vec<DVec3> = (0..40).map(|i| state.positions[i] + DVec3::Y * 1.5 * RADIUS).collect();
+    let velocities: Vec<DVec3> = (0..40).map(|i| DVec3::new(0.1, -1.0, 0.01 * f64::from(i))).collect();
+    let mut masses = vec![drop; 40];
+    masses[7] = 1e-7;
+    let total = |state: &GrainState, masses: &[f64]| state.total_water() + masses.iter().sum::<f64>();
+    let momentum = |state: &GrainState, masses: &[f64]| {
+        measure(&model, state, GRAVITY).momentum + velocities.iter().zip(masses).map(|(v, m)| *v * *m).sum::<DVec3>()
+    };
+    let (water, moving) = (total(&state, &masses), momentum(&state, &masses));
+    let mut scratch = SoakScratch::default();
+    let mut taken = 0.0;
+    for _ in 0..10 {
+        let mut liquid = Liquid {
+            positions: &positions,
+            velocities: &velocities,
+            masses: &mut masses,
+            radius: 0.8 * RADIUS,
+            crumb: 1e-6,
+        };
+        taken += absorb(&model, &mut state, &mut scratch, &mut liquid, 1e-3).unwrap();
+    }
+    assert!((total(&state, &masses) / water - 1.0).abs() < 1e-14);
+    assert!((momentum(&state, &masses) - moving).length() < 1e-13 * moving.length());
+    assert!(taken > 0.0 && masses.iter().all(|&m| m >= 0.0));
+    assert_eq!(masses[7], 0.0, "crumbs are eaten up");
+    // Full grains leave the rest: they had room for a twentieth of their mass each.
+    assert!(masses.iter().filter(|&&m| m > 0.1 * drop).count() > 10);
+    let most = |i: usize| 0.25 * model.dry_mass(state.sizes[i]) * (1.0 + 1e-12);
+    assert!((0..state.len()).all(|i| state.water[i] <= most(i)));
+}
+
+#[test]
+fn water_spreads_faster_where_its_rate_is_larger_and_none_is_lost() {
+    let front = |downward: f64, sideways: f64, dt: f64| {
+        let wetness = Wetness { downward, sideways, upward: 0.0, ..Wetness::default() };
+        let model = model(wetness);
+        let mut state = bed(&model, 0.0);
+        let middle = DVec3::new(0.02, 0.03, 0.02);
+        for i in 0..state.len() {
+            if (state.positions[i] - middle).length() < 1.2e-2 {
+                state.water[i] = 0.25 * model.dry_mass(state.sizes[i]);
+            }
+        }
+        let (before, mut scratch) = (state.total_water(), GrainScratch::default());
+        let steps = (0.5 / dt) as usize;
+        for _ in 0..steps {
+            spread(&model, &mut state, &mut scratch, GRAVITY, dt).unwrap();
+            assert!(
+                state.water.iter().zip(&state.sizes).all(|(&w, &r)| w >= 0.0 && w <= 0.2500001 * model.dry_mass(r))
+            );
+        }
+        let change = state.total_water() / before - 1.0;
+        assert!(change.abs() < 1e-12, "{change:e}");
+        let wet = || (0..state.len()).filter(|&i| state.water[i] > 0.02 * model.dry_mass(state.sizes[i]));
+        let depth = wet().map(|i| middle.y - state.positions[i].y).fold(0.0, f64::max);
+        let width = wet().map(|i| (state.positions[i].x - middle.x).abs()).fold(0.0, f64::max);
+        (depth, width)
+    };
+    let (deep, narrow) = front(60.0, 5.0, 5e-3);
+    let (shallow, wide) = front(5.0, 60.0, 5e-3);
+    assert!(deep > shallow + RADIUS && wide > narrow + RADIUS, "{deep} {shallow} {wide} {narrow}");
+    // Any step is stable.
+    front(1e5, 1e5, 0.25);
+}
+
+#[test]
+fn drying_gives_back_what_it_took() {
+    let model = model(Wetness { evaporation: 2.0, ..Wetness::default() });
+    let mut state = bed(&model, 0.1);
+    let before = state.total_water();
+    let gone: f64 = (0..100).map(|_| dry(&model, &mut state, 0.01).unwrap()).sum();
+    assert!(((state.total_water() + gone) / before - 1.0).abs() < 1e-13);
+    assert!((state.total_water() / before - (-2.0_f64).exp()).abs() < 1e-9);
+}
+
+#[test]
+fn shrinking_lowers_a_bed_and_makes_no_energy() {
+    let model = model(Wetness { shrink: 0.1, bridge: None, ..Wetness::default() });
+    let tank = Field::Tank { size: DVec3::new(0.04, 0.1, 0.04), wall: 0.02 };
+    let at = Placement::at(DVec3::new(0.02, 0.0, 0.02));
+    let colliders = [Collider::new(&tank, at, at, 0.5)];
+    let mut state = bed(&model, 0.0);
+    run(&model, &mut state, GRAVITY, &colliders, 5e-3, 80);
+    let mean = |state: &GrainState| state.positions.iter().map(|p| p.y).sum::<f64>() / state.len() as f64;
+    let before = mean(&state);
+    let mut scratch = GrainScratch::default();
+    for i in 0..state.len() {
+        state.water[i] = 0.11 * model.dry_mass(state.sizes[i]);
+    }
+    let energy = measure(&model, &state, GRAVITY);
+    spread(&model, &mut state, &mut scratch, GRAVITY, 1e-3).unwrap();
+    assert!(state.radii.iter().zip(&state.sizes).all(|(r, size)| (r / size - 0.9).abs() < 1e-12));
+    run(&model, &mut state, GRAVITY, &colliders, 5e-3, 80);
+    let after = measure(&model, &state, GRAVITY);
+    assert!(mean(&state) < before * 0.97, "{} {before}", mean(&state));
+    assert!(after.gravitational_energy + after.kinetic_energy < energy.gravitational_energy + energy.kinetic_energy);
+    // Dry again they stay small.
+    let drying = Wetness { evaporation: 1e3, shrink: 0.1, ..Wetness::default() };
+    dry(&self::model(drying), &mut state, 1.0).unwrap();
+    assert!(state.radii.iter().zip(&state.sizes).all(|(r, size)| r / size < 0.91));
+}
+
+#[test]
+fn contradictory_thresholds_are_refused_with_the_fix() {
+    let refused = |wetness: Wetness, name: &str| {
+        let error = GrainModel::new(Sizes::equal(RADIUS), Material::default(), None, Some(wetness)).unwrap_err();
+        assert!(matches!(&error, PhysicsError::Parameter { name: n, .. } if *n == name), "{error}");
+        error.to_string()
+    };
+    let base = Wetness::default();
+    assert!(refused(Wetness { most: 0.05, ..base }, "most").contains("threshold"));
+    assert!(refused(Wetness { fluidised: 0.1, ..base }, "fluidised").contains("raise it"));
+    refused(Wetness { shrink: 0.9, ..base }, "shrink");
+    refused(Wetness { downward: f64::NAN, ..base }, "downward");
+    refused(
+        Wetness { bridge: Some(Bridge::Willett { surface_tension: 0.07, contact_angle: 2.0 }), ..base },
+        "contact_angle",
+    );
+}

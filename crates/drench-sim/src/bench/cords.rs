@@ -1,0 +1,100 @@
+//! Cords with all effects [Rungjiratananon2012, table 4.1]: bending, twist, tension, yield, tears, contact, and boards hung on them.
+
+use super::{DT, SimError, TIMED, WARM_UP};
+use drench_geometry::field::Field;
+use drench_physics::air::{Air, AirFlow};
+use drench_physics::contact::{Collider, Placement};
+use drench_physics::cords::{
+    self, Bending, Bodies, Clamp, CordMaterial, CordModel, CordScratch, CordState, Curve, Holder, Torsion,
+};
+use drench_physics::rigid::{BodyState, Push};
+use drench_physics::strands::{Environment, RestShape};
+use glam::{DMat3, DQuat, DVec3};
+use std::time::Instant;
+
+/// Length of a segment [m].
+const SEGMENT: f64 = 0.02;
+/// Segments between two boards.
+const BOARD_EVERY: usize = 12;
+
+/// Steps of cords of these segments, side by side, held and twisted at both ends; boards join each pair of neighbours.
+pub(super) fn steps(segments: &[usize]) -> Result<Vec<f64>, SimError> {
+    let wrap = |source| SimError::Model { groom: "bench".to_owned(), source };
+    let (mut positions, mut offsets) = (Vec::new(), vec![0_u32]);
+    for (row, count) in segments.iter().enumerate() {
+        positions.extend((0..=*count).map(|i| DVec3::new(SEGMENT * i as f64, 0.0, 0.5 * row as f64)));
+        offsets.push(positions.len() as u32);
+    }
+    let radii = vec![5e-3; positions.len()];
+    let torsion = Torsion { half_width: 2.0, ..Torsion::elastic(1e7) };
+    let material = CordMaterial {
+        bending: Bending::HalfWidth(2.0),
+        tension: Curve::elastic(5e8).yielding_at(5e7, 1e8).tearing_at(9e7),
+        torsion: Some(Torsion { curve: Curve::elastic(1e7).yielding_at(5e6, 2e6).tearing_at(9e6), ..torsion }),
+        ..CordMaterial::default()
+    };
+    let rest = RestShape { offsets: &offsets, positions: &positions, radii: &radii };
+    let model = CordModel::new(rest, material, 1).map_err(wrap)?;
+    let mut state = CordState::at_rest(&model, positions.clone()).map_err(wrap)?;
+    let mut scratch = CordScratch::new(&model);
+    let (mut bodies, boards) = boards(segments, &offsets, &positions);
+    let mut pushes = vec![Push::default(); bodies.len()];
+    let (ball, flow) = (Field::Sphere { radius: 0.2 }, AirFlow::still());
+    let mut samples = Vec::new();
+    for step in 0..WARM_UP + TIMED {
+        let turn = DQuat::from_rotation_x(0.1 * f64::from(step));
+        let mut clamps = boards.clone();
+        for row in 0..segments.len() {
+            for (vertex, turned) in [(offsets[row], DQuat::IDENTITY), (offsets[row + 1] - 1, turn)] {
+                clamps.push(Clamp::fixed(&model, vertex, positions[vertex as usize], turned));
+            }
+        }
+        // The cords sag onto a ball that swings below them.
+        let middle = 0.5 * SEGMENT * segments[0] as f64;
+        let at = |step: u32| Placement::at(DVec3::new(middle + 0.1 * (0.06 * f64::from(step)).sin(), -0.21, 0.0));
+        let colliders = [Collider::new(&ball, at(step), at(step + 1), 0.3)];
+        let start = Instant::now();
+        let environment = Environment {
+            gravity: DVec3::new(0.0, -9.81, 0.0),
+            air: Air::default(),
+            breeze: flow.at(0.0),
+            colliders: &colliders,
+        };
+        let mut hung = Bodies { states: &mut bodies, pushes: &mut pushes };
+        cords::solve(&model, &mut state, &mut scratch, &clamps, &environment, &mut hung, DT).map_err(wrap)?;
+        if step >= WARM_UP {
+            samples.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        for body in &mut bodies {
+            body.velocity.y -= 9.81 * DT;
+            body.centre += body.velocity * DT;
+            body.rotation = (DQuat::from_scaled_axis(body.spin * DT) * body.rotation).normalize();
+        }
+    }
+    Ok(samples)
+}
+
+/// Boards of 1 kg between the first and the second cord, the third and the fourth, and so on.
+fn boards(segments: &[usize], offsets: &[u32], positions: &[DVec3]) -> (Vec<BodyState>, Vec<Clamp>) {
+    let (mut bodies, mut clamps) = (Vec::new(), Vec::new());
+    for pair in (0..segments.len().saturating_sub(1)).step_by(2) {
+        let shorter = segments[pair].min(segments[pair + 1]);
+        for i in (BOARD_EVERY..shorter - 2).step_by(BOARD_EVERY) {
+            let ends = [offsets[pair] + i as u32, offsets[pair + 1] + i as u32];
+            let centre = 0.5 * (positions[ends[0] as usize] + positions[ends[1] as usize]);
+            for vertex in ends {
+                let holder = Holder::Body { index: bodies.len(), anchor: positions[vertex as usize] - centre };
+                clamps.push(Clamp { vertex, holder, frame: DQuat::IDENTITY, direction: false, roll: false });
+            }
+            bodies.push(BodyState {
+                centre,
+                rotation: DQuat::IDENTITY,
+                velocity: DVec3::ZERO,
+                spin: DVec3::ZERO,
+                inverse_mass: 1.0,
+                inverse_inertia: DMat3::from_diagonal(DVec3::new(45.0, 40.0, 300.0)),
+            });
+        }
+    }
+    (bodies, clamps)
+}
