@@ -31,7 +31,10 @@ impl Settings {
                 colour: colour(ground.colour),
                 roughness: ground.roughness as f32,
             }),
-            hair: scene.grooms.iter().map(|groom| (groom.name.clone(), hair(&groom.shade))).collect(),
+            hair: (scene.grooms.iter().map(|groom| (&groom.name, &groom.shade)))
+                .chain(scene.cords.iter().map(|cord| (&cord.name, &cord.shade)))
+                .map(|(name, shade)| (name.clone(), hair(shade)))
+                .collect(),
             solids: (scene.solids.iter())
                 .map(|solid| {
                     let look = SolidLook {
