@@ -76,11 +76,16 @@ pub fn absorb(
     let cell = model.sizes().most() + liquid.radius;
     neighbours.rebuild(liquid.positions, cell).map_err(|problem| PhysicsError::search("liquid", &problem))?;
     let grains = &*state;
+    // Most grains are far from any liquid.
+    let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    let (low, high) = liquid.positions.iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)));
+    let (low, high) = (low - cell, high + cell);
+    let dipped = |x: DVec3| x.cmpge(low).all() && x.cmple(high).all();
     pieces.resize_with(grains.len().div_ceil(PIECE), Vec::new);
     pieces.par_iter_mut().enumerate().for_each(|(piece, pairs)| {
         pairs.clear();
         for i in piece * PIECE..((piece + 1) * PIECE).min(grains.len()) {
-            if grains.water[i] < wetness.most * model.dry_mass(grains.sizes[i]) {
+            if dipped(grains.positions[i]) && grains.water[i] < wetness.most * model.dry_mass(grains.sizes[i]) {
                 let (x, first, reach) = (grains.positions[i], pairs.len(), grains.radii[i] + liquid.radius);
                 neighbours.for_each_near(x, |l| {
                     if (liquid.positions[l as usize] - x).length_squared() < reach * reach {
