@@ -31,7 +31,10 @@ impl Settings {
                 colour: colour(ground.colour),
                 roughness: ground.roughness as f32,
             }),
-            hair: scene.grooms.iter().map(|groom| (groom.name.clone(), hair(&groom.shade))).collect(),
+            hair: (scene.grooms.iter().map(|groom| (&groom.name, &groom.shade)))
+                .chain(scene.cords.iter().map(|cord| (&cord.name, &cord.shade)))
+                .map(|(name, shade)| (name.clone(), hair(shade)))
+                .collect(),
             solids: (scene.solids.iter())
                 .map(|solid| {
                     let look = SolidLook {
@@ -137,7 +140,7 @@ fn liquid(liquid: &scene::Liquid) -> LiquidLook {
         ior: shade.ior.map_or(of_material.ior, |ior| ior as f32),
         absorption: shade.absorption.map_or(of_material.absorption, |absorption| absorption.as_vec3()),
         scattering: shade.scattering.map_or(of_material.scattering, |scattering| scattering as f32),
-        colour: shade.colour.map_or(of_material.colour, colour),
+        colour: shade.tint.map_or(of_material.colour, colour),
         roughness: shade.roughness.map_or(of_material.roughness, |roughness| roughness as f32),
         smoothing: shade.smoothing as f32,
         ..of_material

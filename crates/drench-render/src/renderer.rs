@@ -231,7 +231,8 @@ impl Renderer {
         for &light in &self.settings.lights {
             let mut map = ShadowMap::new(light, centre, radius, self.effort.texels(&light), old.next());
             let scenery = Scenery { curves: &self.curves, surfaces: &self.surfaces, grains: &self.grains };
-            map.draw(scenery, &self.liquids, transparency, &mut self.scratch);
+            let ground = self.settings.ground.map(|ground| ground.height);
+            map.draw(scenery, &self.liquids, ground, transparency, &mut self.scratch);
             self.maps.push(map);
         }
     }

@@ -265,7 +265,7 @@ impl Stage<'_> {
         for map in self.maps {
             let (towards, irradiance) = arriving(&map.light, p);
             let lit = material::mirrored(body.look.roughness, body.look.ior, normal, eye, towards);
-            if lit > 0.0 {
+            if lit > 1e-4 {
                 let passed = map.at_solid(p, normal, self.absorbed, 4, 0.0);
                 out += irradiance * (lit * passed);
             }
@@ -282,10 +282,10 @@ impl Stage<'_> {
             let (towards, arriving) = arriving(&map.light, p);
             let facing = ((normal.dot(towards) + WRAP) / (1.0 + WRAP)).max(0.0);
             if facing > 0.0 {
-                // Just under the surface, so that the liquid in front dims it and its own skin does not.
-                let under = p - normal * (0.2 * body.gap);
-                irradiance +=
-                    arriving * map.through_liquid(under) * (facing * map.at_solid(p, normal, self.absorbed, 8, 0.0));
+                // From above its own surface: only other parts of the liquid dim it.
+                let above = p + (normal + towards) * body.gap;
+                let passed = map.at_solid(p, normal, self.absorbed, 8, 0.0);
+                irradiance += arriving * map.through_liquid(above) * (facing * passed);
             }
         }
         body.look.colour * irradiance / PI

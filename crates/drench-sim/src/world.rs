@@ -5,6 +5,7 @@
 
 use crate::bodies::{BodyModel, BodyScratch};
 use crate::boundary::{Boundary, BoundaryScratch};
+use crate::collisions::{CollisionModel, CollisionScratch};
 use crate::cords::{CordBody, CordWorking};
 use crate::flow::ForeignScratch;
 use crate::grains::GrainBody;
@@ -59,6 +60,8 @@ pub struct Model {
     pub flow: AirFlow,
     /// How strands feel each other, if they do.
     pub interaction: Option<Interaction>,
+    /// How strands collide with each other, if they do.
+    pub collision: Option<CollisionModel>,
 }
 
 /// The immutable part of one groom's strands.
@@ -126,4 +129,6 @@ pub struct Scratch {
     pub grid: Grid,
     /// What solids deposit in the grid.
     pub boundary: Deposit,
+    /// Working memory of collisions between strands.
+    pub collisions: CollisionScratch,
 }

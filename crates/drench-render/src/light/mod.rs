@@ -1,6 +1,7 @@
 //! How much light of each source reaches a place.
 
 pub(crate) mod ambient;
+pub(crate) mod caustics;
 pub(crate) mod rays;
 pub(crate) mod shadow;
 pub(crate) mod veil;

@@ -4,6 +4,7 @@
 //! whose thickness grows, how many strands a ray has crossed on average; and the depth of the first solid. Lookups
 //! cost the same however many strands there are and have no noise.
 
+use super::caustics;
 use super::rays::Scenery;
 use super::veil::{self, Veil};
 use crate::Light;
@@ -48,13 +49,17 @@ pub(crate) struct ShadowMap {
     /// Tiles of a side.
     pub(super) tiles: usize,
     /// Depth over which layers are spread [m].
-    extent: f32,
+    pub(super) extent: f32,
+    /// From the light to the middle of the stage [m].
+    distance: f32,
     /// Texels tile by tile.
     texels: Vec<Texel>,
     /// Averages over 1, 2, 4, ... texels: (share that is blocked, that share times the blocker's depth).
     blocked: Vec<Vec<Vec2>>,
     /// Liquid before each texel; empty if there is none.
     pub(super) veils: Vec<Veil>,
+    /// How much brighter waves make what is below, row by row; empty if nothing does.
+    pub(super) gains: Vec<f32>,
     /// Share of light that an average strand does not let on.
     absorbed: f32,
 }
@@ -133,9 +138,11 @@ impl ShadowMap {
             scale,
             tiles,
             extent: 2.0 * radius,
+            distance: centre.distance(origin),
             blocked: Vec::new(),
             texels,
             veils,
+            gains: Vec::new(),
             absorbed: 1.0,
         }
     }
@@ -156,13 +163,20 @@ impl ShadowMap {
 
     /// Metres of a texel at this depth.
     #[inline]
-    fn texel(&self, depth: f32) -> f32 {
+    pub(super) fn texel(&self, depth: f32) -> f32 {
         if self.perspective() { depth.max(1e-4) / self.scale } else { 1.0 / self.scale }
     }
 
     /// Draws strands, solids, grains and liquids; `transparency` is the share of light that goes on behind an average
-    /// strand.
-    pub fn draw(&mut self, scenery: Scenery, liquids: &Liquids, transparency: f32, scratch: &mut Scratch) {
+    /// strand, `ground` the height of the floor [m].
+    pub fn draw(
+        &mut self,
+        scenery: Scenery,
+        liquids: &Liquids,
+        ground: Option<f32>,
+        transparency: f32,
+        scratch: &mut Scratch,
+    ) {
         let Scenery { curves, surfaces, grains } = scenery;
         let mut texels = std::mem::take(&mut self.texels);
         let Scratch { points, strands, triangles, projected, balls, centres } = scratch;
@@ -207,6 +221,7 @@ impl ShadowMap {
         self.average(1.0 - transparency);
         let veils = std::mem::take(&mut self.veils);
         self.veils = veil::draw(self, liquids, veils);
+        self.gains = caustics::draw(self, liquids, &self.veils, ground);
     }
 
     fn draw_tile(&self, scene: &Drawn, tile: usize, texels: &mut [Texel]) {
@@ -349,8 +364,19 @@ impl ShadowMap {
         1.0 - sum / GROUND_TAPS.len() as f32
     }
 
+    /// Depth of the middle of the stage [m].
+    pub(super) fn middle(&self) -> f32 {
+        if self.perspective() { self.distance } else { 0.5 * self.extent }
+    }
+
+    /// An empty map.
+    #[cfg(test)]
+    pub(super) fn clear(&mut self) {
+        self.texels = vec![EMPTY; self.tiles * self.tiles * TILE * TILE];
+    }
+
     /// Radius of the light's image behind a blocker, per metre of distance to it.
-    fn spread(&self, depth: f32) -> f32 {
+    pub(super) fn spread(&self, depth: f32) -> f32 {
         match self.light {
             Light::Sun { angle, .. } => (0.5 * angle.clamp(0.0, 1.5)).tan(),
             Light::Lamp { radius, .. } => (radius / depth.max(1e-3)).min(1.0),
@@ -370,7 +396,7 @@ impl ShadowMap {
         self.index(at.x as i32, at.y as i32).map_or(f32::INFINITY, |i| self.texels[i].first)
     }
 
-    fn solid(&self, at: Vec2) -> f32 {
+    pub(super) fn solid(&self, at: Vec2) -> f32 {
         self.index(at.x as i32, at.y as i32).map_or(f32::INFINITY, |i| self.texels[i].solid)
     }
 
@@ -519,7 +545,7 @@ mod tests {
         let rays = Rays::build(scenery);
         for light in lights() {
             let mut map = ShadowMap::new(light, Vec3::ZERO, 0.8, 512, None);
-            map.draw(scenery, &Liquids::default(), 0.0, &mut Scratch::default());
+            map.draw(scenery, &Liquids::default(), None, 0.0, &mut Scratch::default());
             for y in [0.2_f32, 0.0, -0.24] {
                 let (mut mean, mut traced) = (0.0, 0.0);
                 let n = 400;
@@ -552,7 +578,7 @@ mod tests {
         let mut map = ShadowMap::new(light, Vec3::ZERO, 0.5, 512, None);
         let (curves, grains) = (Curves::default(), Grains::default());
         let scenery = Scenery { curves: &curves, surfaces: &surfaces, grains: &grains };
-        map.draw(scenery, &Liquids::default(), 0.0, &mut Scratch::default());
+        map.draw(scenery, &Liquids::default(), None, 0.0, &mut Scratch::default());
         assert!(map.at_strand(Vec3::new(0.0, -0.1, 0.0)).passed < 0.01);
         assert!(map.at_strand(Vec3::new(0.0, 0.1, 0.0)).passed > 0.99);
         assert!(map.at_strand(Vec3::new(5.0, -0.1, 0.0)).passed > 0.99);
@@ -572,7 +598,7 @@ mod tests {
         let light = Light::Sun { direction: Vec3::NEG_Y, colour: Vec3::ONE, strength: 1.0, angle: 0.01 };
         let mut map = ShadowMap::new(light, Vec3::ZERO, 0.5, 512, None);
         let scenery = Scenery { curves: &curves, surfaces: &surfaces, grains: &grains };
-        map.draw(scenery, &Liquids::default(), 0.0, &mut Scratch::default());
+        map.draw(scenery, &Liquids::default(), None, 0.0, &mut Scratch::default());
         let lit = [0, 1, 2].map(|i| map.at_ball(grains.centres[i], grains.radii[i]).x);
         assert!(lit[0] > 0.99 && lit[1] < 0.01 && lit[2] > 0.99, "{lit:?}");
     }

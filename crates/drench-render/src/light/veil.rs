@@ -1,10 +1,10 @@
 //! The coloured shadows of liquids: how much light is left behind, or inside, what a light shines through.
 //!
 //! Seen from the light, depths of the surface's back sides less depths of its front sides add up to the way that the
-//! light goes through liquid, however many bodies and drops lie behind each other. Light goes straight on here: the
-//! bright lines that waves throw on the ground are left out, only their mean is right.
+//! light goes through liquid, however many bodies and drops lie behind each other. Light goes straight on here; what
+//! waves make of it is in [`super::caustics`].
 
-use super::shadow::{ShadowMap, TILE};
+use super::shadow::{ShadowMap, TILE, disc};
 use crate::liquid::{Liquids, optics};
 use crate::raster::bins::{Bins, TileRange};
 use crate::raster::strip::Clip;
@@ -16,6 +16,9 @@ use rayon::prelude::*;
 const TURNED_BACK: f32 = 0.06;
 /// Share of the scattered light that is lost to the beam: most of it goes on forwards.
 const LOST: f32 = 0.3;
+
+/// Taps of a soft shadow.
+const TAPS: usize = 6;
 
 /// Liquid before a texel.
 #[derive(Clone, Copy, Debug)]
@@ -77,34 +80,67 @@ pub(crate) fn draw(map: &ShadowMap, liquids: &Liquids, mut veils: Vec<Veil>) -> 
 }
 
 impl ShadowMap {
-    /// Share of the light that liquid leaves at a point.
+    /// Share of the light that liquid leaves at a point; less sharp the farther the liquid is.
     pub fn through_liquid(&self, p: Vec3) -> Vec3 {
         if self.veils.is_empty() {
             return Vec3::ONE;
         }
         let (at, depth) = self.project(p);
+        let gap = self.index(at.x.floor() as i32, at.y.floor() as i32).map_or(0.0, |i| depth - self.veils[i].last());
+        let radius = self.spread(depth) * gap.clamp(0.0, self.extent) / self.texel(depth);
+        let (left, under) = if radius < 1.0 {
+            self.veil_at(at, depth)
+        } else {
+            let taps = (0..TAPS).map(|k| self.veil_at(at + disc(k, TAPS) * radius.min(48.0), depth));
+            let sum = taps.fold((Vec3::ZERO, 0.0), |sum, tap| (sum.0 + tap.0, sum.1 + tap.1));
+            (sum.0 / TAPS as f32, sum.1 / TAPS as f32)
+        };
+        // Just under the surface light has not been gathered yet.
+        if under > 0.0 { left * (1.0 + (self.gathered(at) - 1.0) * under) } else { left }
+    }
+
+    /// What the four texels around a place leave of the light, and the part of the way through liquid before a depth.
+    fn veil_at(&self, at: Vec2, depth: f32) -> (Vec3, f32) {
         let corner = (at - 0.5).floor();
         let f = at - 0.5 - corner;
-        let mut sum = Vec3::ZERO;
+        let (mut left, mut under) = (Vec3::ZERO, 0.0);
         for (dx, dy) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
-            let weight = Vec2::new(if dx == 1 { f.x } else { 1.0 - f.x }, if dy == 1 { f.y } else { 1.0 - f.y });
-            let left = match self.index(corner.x as i32 + dx, corner.y as i32 + dy) {
-                Some(i) => self.veils[i].left(depth),
-                None => Vec3::ONE,
-            };
-            sum += left * (weight.x * weight.y);
+            let weight = if dx == 1 { f.x } else { 1.0 - f.x } * if dy == 1 { f.y } else { 1.0 - f.y };
+            match self.index(corner.x as i32 + dx, corner.y as i32 + dy) {
+                Some(i) => {
+                    left += self.veils[i].left(depth) * weight;
+                    under += self.veils[i].share(depth) * weight;
+                }
+                None => left += Vec3::splat(weight),
+            }
         }
-        sum
+        (left, under)
     }
 }
 
 impl Veil {
+    /// Whether there is no liquid.
+    pub fn is_clear(&self) -> bool {
+        self.way <= 0.0
+    }
+
+    /// Depth of the first surface and way through liquid [m].
+    pub fn extent(&self) -> (f32, f32) {
+        (self.first, self.way.max(0.0))
+    }
+
+    /// Depth below which there is no more liquid, if there is but one body of it [m].
+    fn last(&self) -> f32 {
+        if self.is_clear() { f32::INFINITY } else { self.first + self.way }
+    }
+
+    /// Part of the way through liquid that lies before a depth.
+    fn share(&self, depth: f32) -> f32 {
+        if depth <= self.first || self.way <= 0.0 { 0.0 } else { ((depth - self.first) / self.way).min(1.0) }
+    }
+
     fn left(&self, depth: f32) -> Vec3 {
-        if depth <= self.first || self.way <= 0.0 {
-            return Vec3::ONE;
-        }
-        // Inside the liquid, the part of the way up to here.
-        let share = ((depth - self.first) / self.way).min(1.0);
+        let share = self.share(depth);
         optics::passed(self.depth.max(Vec3::ZERO), share) * (1.0 - TURNED_BACK * share)
     }
 }

@@ -201,7 +201,7 @@ section! {
     /// How a liquid looks. What is left out follows from its material.
     pub struct LiquidShade {
         /// Colour of the light that it scatters; it shows as far as `scattering` is not 0.
-        pub colour: Option<[f64; 3]> = colour().optional_as("that of the material"),
+        pub tint: Option<[f64; 3]> = colour().optional_as("that of the material"),
         /// Light that it swallows on its way, for red, green and blue [1/m]: 7 leaves half of the light after 10 cm.
         pub absorption: Option<DVec3> = vector(RATIO).optional_as("that of the material"),
         /// Light that it scatters [1/m]: 0 is clear, 1500 as white as milk.

@@ -4,7 +4,9 @@
 //! | file | what it checks |
 //! |---|---|
 //! | [`strands`] | single strands against mechanics |
+//! | [`csm`] | chain shape matching against mechanics, and its stiffness index |
 //! | [`cords`] | cords against mechanics: tension, curves, rupture, twist |
+//! | [`collision`] | strands against strands |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
 //! | [`grains`] | grains, dry and wet, against mechanics and measurements |
@@ -12,7 +14,9 @@
 
 mod bench_cord;
 mod bench_strand;
+mod collision;
 mod cords;
+mod csm;
 mod grains;
 pub mod iterations;
 mod promises;
@@ -104,7 +108,17 @@ impl Case {
 
 /// Every check, in the order of the docs.
 pub fn cases() -> Vec<Case> {
-    [strands::CASES, cords::CASES, iterations::CASES, sampling::CASES, grains::CASES, promises::CASES].concat()
+    let all = [
+        strands::CASES,
+        csm::CASES,
+        cords::CASES,
+        collision::CASES,
+        iterations::CASES,
+        sampling::CASES,
+        grains::CASES,
+        promises::CASES,
+    ];
+    all.concat()
 }
 
 #[cfg(test)]
