@@ -217,12 +217,9 @@ fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, 
                 }
             },
             None => {
-                let heavy = mass[v] * rate;
+                let heavy = mass[v] * rate * if inverse_mass[v] == 0.0 { STUCK } else { 1.0 };
                 let mut inertia = DMat3::from_diagonal(DVec3::splat(heavy));
                 let normal = normals[v];
-                if inverse_mass[v] == 0.0 {
-                    inertia *= STUCK;
-                }
                 if normal != DVec3::ZERO {
                     let n = normal * (heavy * FIXED);
                     inertia += DMat3::from_cols(n * normal.x, n * normal.y, n * normal.z);
@@ -265,9 +262,8 @@ fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, 
         // Written so that a NaN is not taken for nothing.
         let size = step.length() / model.lengths[s.min(segments.end - 1)];
         worst = if size <= worst { worst } else { size };
-        if grips.at(v).is_none() {
-            next[v] += step;
-        }
+        // Bodies will take their vertices there, up to what others do to them.
+        next[v] += step;
         after = step;
     }
     worst
