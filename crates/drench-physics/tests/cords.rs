@@ -556,10 +556,12 @@ fn ten_thousand_random_configurations_stay_finite() {
             0 => rig.clamps = vec![held],
             1 if count > 3 => rig.clamps = vec![held, Clamp::pin(count as u32 - 1, place(44))],
             2 => {
-                let mut hung = body_clamp(count as u32 - 1, 0, place(46));
+                // On bodies as heavy as a segment at least, held not too far from their centre.
+                let mut hung =
+                    body_clamp(count as u32 - 1, 0, random.direction(46) * step * random.range(47, 0.0, 2.0));
                 (hung.roll, hung.direction) = (pick(32, 2.0) == 0, pick(33, 2.0) == 0);
                 rig.clamps = if count > 3 { vec![held, hung] } else { vec![hung] };
-                let mass = 10.0_f64.powf(random.range(34, -4.0, 3.0));
+                let mass = rig.model.masses()[0] * 10.0_f64.powf(random.range(34, 0.0, 5.0));
                 rig.bodies = vec![ball(place(48), mass, mass * step * step)];
             }
             _ => {}
