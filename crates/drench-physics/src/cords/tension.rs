@@ -48,11 +48,16 @@ pub(crate) struct Run {
     done: bool,
     /// Whether a body that can move holds a vertex.
     pub coupled: bool,
+    /// Smallest step of Newton's method so far, in lengths of a segment.
+    best: f64,
 }
+
+/// How many times longer than its best step a run's step may be before it is given up.
+const LOST: f64 = 1e3;
 
 impl Run {
     pub fn new(piece: usize, segments: Range<usize>, grips: &Grips) -> Self {
-        let mut run = Self { piece, segments, done: false, coupled: false };
+        let mut run = Self { piece, segments, done: false, coupled: false, best: f64::INFINITY };
         let [first, last] = run.ends();
         run.coupled = (first..=last).any(|v| grips.at(v).is_some_and(|grip| grip.inertia.is_some()));
         run
@@ -117,7 +122,9 @@ pub(super) fn solve(
     tally: &mut Tally,
 ) {
     let mut runs = std::mem::take(&mut scratch.runs);
-    runs.iter_mut().for_each(|run| run.done = false);
+    for run in &mut runs {
+        (run.done, run.best) = (false, f64::INFINITY);
+    }
     // Runs that meet no body do not depend on any other.
     for run in runs.iter_mut().filter(|run| !run.coupled) {
         for round in 1..=ROUNDS {
@@ -130,12 +137,18 @@ pub(super) fn solve(
     }
     for round in 1..=COUPLED_ROUNDS {
         let mut all = true;
-        for run in runs.iter_mut().filter(|run| run.coupled) {
+        for run in runs.iter_mut().filter(|run| run.coupled && run.best >= 0.0) {
             hold(scratch, run, around, bodies);
             let step = improve(model, state, scratch, run, around.dt, SLACK[usize::from(round > 1)]);
+            tally.rounds = tally.rounds.max(round);
+            // A body so light that it is thrown about by what holds it: no more of that.
+            if step > LOST * run.best.max(TOLERANCE) {
+                run.best = -1.0;
+                continue;
+            }
+            run.best = run.best.min(step);
             run.done = pull(state, scratch, run, around.dt, bodies) && step <= TOLERANCE;
             all &= run.done;
-            tally.rounds = tally.rounds.max(round);
         }
         if all {
             break;
@@ -181,6 +194,9 @@ pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: 
         // A body that cannot move parts two runs, which both pull it.
         let side = usize::from(grip.inertia.is_none() && v == last);
         let more = impulse - grip.given[side];
+        if !more.is_finite() {
+            continue;
+        }
         little &= more.length() <= 1e-3 * impulse.length() + 1e-9;
         bodies.push(index, grip.share * more, grip.begin);
         grip.given[side] = impulse;
@@ -198,11 +214,14 @@ fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, 
 
     // Forth: bonds, and elimination from the first vertex on.
     let (mut bond_before, mut pull_before) = (Bond::default(), DVec3::ZERO);
+    let mut span = 0.0;
     for v in first..=last {
         let (mut bond, mut pull) = (Bond::default(), DVec3::ZERO);
         if v < last {
             let s = v - piece;
-            (bond, pull) = bind(model, state, s, next[v + 1] - next[v], before[s], slack);
+            let edge = next[v + 1] - next[v];
+            span += edge.abs().element_sum() + model.lengths[s];
+            (bond, pull) = bind(model, state, s, edge, before[s], slack);
             tangents[s] = bond.normal;
             bonds[s] = bond;
         }
@@ -249,15 +268,17 @@ fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, 
         if v < last {
             load += bonds[s].times(after);
         }
+        // No step is longer than the run, wherever a first round may want to go.
         let step = blocks[v].inverse * load;
+        let step = if step.is_finite() { step.clamp_length_max(span) } else { DVec3::ZERO };
         if v < last {
             let bond = &bonds[s];
             let tension = state.tensions[s] + bond.stiffness * (bond.gap + bond.normal.dot(after - step));
-            state.tensions[s] = tension.max(0.0);
             // On another branch than it was thought to be: one more round.
-            if tension < 0.0 || (tension > bond.limit) != bond.yields {
+            if tension < 0.0 && state.tensions[s] > 0.0 || (tension > bond.limit) != bond.yields {
                 worst = worst.max(1.0);
             }
+            state.tensions[s] = tension.max(0.0);
         }
         // Written so that a NaN is not taken for nothing.
         let size = step.length() / model.lengths[s.min(segments.end - 1)];
