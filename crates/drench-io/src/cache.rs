@@ -409,6 +409,7 @@ pub(crate) const SHOWN: [&str; 6] = ["age", "density", "pressure", "tension", "t
 pub(crate) fn precision_of(name: &str, attribute: &Attribute) -> Option<Precision> {
     match (name, &attribute.values) {
         ("velocity", Values::F32x3(_)) => Some(Precision::VELOCITY),
+        ("normal", Values::F32x3(_)) => Some(Precision::NORMAL),
         _ => None,
     }
 }

@@ -395,7 +395,7 @@ fn random_configurations_give_no_nan() {
     for case in 0..10_000 {
         let here = stream.child(case);
         let mut flock = Flock::new(10.0_f64.powf(here.range(0, -5.0, 0.0)));
-        flock.continuous = case % 2 == 0;
+        flock.continuous = case.is_multiple_of(2);
         for k in 0..3 + case % 3 {
             let at = |i: u64| here.direction(100 * k + i) * 0.1 * here.uniform(3000 + 100 * k + i);
             let vertices = 1 + (here.bits(5000 + k) % 5);

@@ -347,7 +347,8 @@ impl Renderer {
         let join = |(low, high): (Vec3, Vec3), p: Vec3| (low.min(p), high.max(p));
         let around = |points: &[Vec3]| points.iter().copied().filter(|p| p.is_finite()).fold(none, join);
         let mut actors = around(&self.curves.positions);
-        for (low, high) in [around(&self.grains.centres), around(&self.liquids.mesh.positions)] {
+        for particles in [&self.grains.centres, &self.liquids.mesh.positions] {
+            let (low, high) = crowd(particles, around(particles));
             actors = (actors.0.min(low), actors.1.max(high));
         }
         for &(a, b, radius) in &self.surfaces.spines {
@@ -364,5 +365,43 @@ impl Renderer {
             (false, true) => solids,
             (false, false) => (Vec3::splat(-0.5), Vec3::splat(0.5)),
         }
+    }
+}
+
+/// The part of the box around many points that most of them are near: a few drops that fly away must not take the texels
+/// of the shadow maps from all others.
+fn crowd(points: &[Vec3], (low, high): (Vec3, Vec3)) -> (Vec3, Vec3) {
+    const SAMPLES: usize = 4096;
+    if points.len() < 256 {
+        return (low, high);
+    }
+    let part = |axis: usize| {
+        let mut values: Vec<f32> = points.iter().step_by(points.len().div_ceil(SAMPLES)).map(|p| p[axis]).collect();
+        values.sort_unstable_by(f32::total_cmp);
+        let at = |share: f32| values[(share * (values.len() - 1) as f32) as usize];
+        (at(0.01), at(0.99))
+    };
+    let parts = [part(0), part(1), part(2)];
+    let (from, to) = (Vec3::from(parts.map(|(from, _)| from)), Vec3::from(parts.map(|(_, to)| to)));
+    let margin = 0.4 * (to - from).max_element();
+    (low.max(from - margin), high.min(to + margin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lost_drops_do_not_widen_the_stage() {
+        let mut points: Vec<Vec3> = (0..1000).map(|i| Vec3::new(i as f32 * 1e-3, (i % 10) as f32 * 0.1, 0.0)).collect();
+        let all = |points: &[Vec3]| {
+            let none = (Vec3::INFINITY, Vec3::NEG_INFINITY);
+            points.iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)))
+        };
+        assert_eq!(crowd(&points, all(&points)), all(&points));
+        points.push(Vec3::new(50.0, -80.0, 0.0));
+        let (low, high) = crowd(&points, all(&points));
+        assert!(low.y > -1.0 && high.x < 2.0, "{low} {high}");
+        assert!(crowd(&points[..100], all(&points)) == all(&points));
     }
 }

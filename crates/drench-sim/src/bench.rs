@@ -343,10 +343,9 @@ fn heap(count: usize) -> Result<Vec<f64>, SimError> {
     const STEPS: u32 = 10;
     let wrap = |source| SimError::Grains { grains: "bench".to_owned(), source };
     let sizes = Sizes { radius: 2e-3, spread: Spread::Even(0.1) };
-    let material = grains::Material { rolling_friction: 0.2, ..grains::Material::default() };
-    let model = GrainModel::new(sizes, material, None, None).map_err(wrap)?;
-    // A cone whose height is its radius holds pi / 3 of its cube, 0.74 of it full of balls.
-    let foot = (count as f64 * sizes.most().powi(3) * 1.02_f64.powi(3) * 4.0 / 0.74).cbrt() * 1.03;
+    let model = GrainModel::new(sizes, grains::Material::default(), None, None).map_err(wrap)?;
+    // A cone whose height is its radius holds pi / 3 of its cube, 0.6 of it full of balls; some more for the rim.
+    let foot = (count as f64 * sizes.radius.powi(3) * 4.0 / 0.6).cbrt() * 1.05;
     let cone = Region::Cone { foot: DVec3::ZERO, radius: foot, height: foot };
     let mut state = GrainState::default();
     let filled = fill(&model, &cone, Beginning::default(), Stream::new(1, "bench")).map_err(wrap)?;

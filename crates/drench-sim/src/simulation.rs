@@ -23,6 +23,7 @@ use drench_physics::grains::GrainScratch;
 use drench_physics::interaction::{Deposit, Grid};
 use drench_physics::liquid::LiquidScratch;
 use drench_physics::strands::{Roots, StrandScratch, StrandState};
+use drench_physics::wetting::soak::SoakScratch;
 use drench_scene::Scene;
 use glam::DVec3;
 use std::collections::BTreeMap;
@@ -95,6 +96,7 @@ impl Simulation {
             walls: BoundaryScratch::default(),
             liquid: LiquidScratch::default(),
             grains: model.grains.iter().map(|_| GrainScratch::default()).collect(),
+            soak: SoakScratch::default(),
             foreign: ForeignScratch::default(),
             grid: Grid::default(),
             boundary: Deposit::default(),

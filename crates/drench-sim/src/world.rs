@@ -21,6 +21,7 @@ use drench_physics::interaction::{Deposit, Grid, Interaction};
 use drench_physics::liquid::{LiquidScratch, LiquidState};
 use drench_physics::rigid::RigidWorld;
 use drench_physics::strands::{Roots, StrandModel, StrandScratch, StrandState};
+use drench_physics::wetting::soak::SoakScratch;
 use drench_scene::Scene;
 use glam::{DVec2, DVec3};
 
@@ -123,6 +124,8 @@ pub struct Scratch {
     pub liquid: LiquidScratch,
     /// Working memory of the grains, one entry per body.
     pub grains: Vec<GrainScratch>,
+    /// Working memory of what soaks into grains.
+    pub soak: SoakScratch,
     /// The grains as the liquid feels them.
     pub foreign: ForeignScratch,
     /// The interaction grid.

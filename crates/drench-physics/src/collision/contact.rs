@@ -13,7 +13,7 @@
 //! stays. A contact that the step begins with takes n along the connection of its points at the beginning, x_0: with
 //! v = (x_1 - x_0) / dt the angular momentum sum m x_1 x v = sum m x_0 x v changes by (p_0 - q_0) x n, which is 0.
 
-use super::segments::Segment;
+use super::segments::{Segment, length};
 use glam::DVec3;
 
 /// Distance of axes, as a fraction of the reach, below which they have no direction from one to the other.
@@ -67,7 +67,7 @@ impl Contact {
         let (s, t) = (place.s, place.t);
         let at = |k: usize| pair.first[k].at(s) - pair.second[k].at(t);
         let (start, end) = (at(0), at(1));
-        let distance = place.offset.length();
+        let distance = length(place.offset);
         let normal = if distance > CROSSED * reach { place.offset / distance } else { across(pair) };
         let target = reach.min(place.offset.dot(normal));
         Self {
@@ -126,7 +126,9 @@ impl Contact {
         if friction > 0.0 {
             let slip = self.slip + relative;
             let tangential = slip - self.normal * self.normal.dot(slip);
-            let grip = (self.grip - tangential * self.mass).clamp_length_max(friction * press);
+            let (wanted, most) = (self.grip - tangential * self.mass, friction * press);
+            let size = length(wanted);
+            let grip = if size > most { wanted * (most / size) } else { wanted };
             push += grip - self.grip;
             self.grip = grip;
         }

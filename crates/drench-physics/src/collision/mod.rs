@@ -41,7 +41,7 @@ use drench_math::ordered;
 use glam::DVec3;
 use rayon::prelude::*;
 use search::{Capsule, Search};
-use segments::{Segment, approach, closest};
+use segments::{Segment, approach, closest, length};
 use solver::{Incidence, Problem, solve};
 use zones::{Zones, rigid_motion};
 
@@ -239,7 +239,7 @@ impl Collisions {
                 let middle = |i: usize| before[i] + 0.5 * motion(i);
                 let radius = f64::from(radii[i].max(radii[j]));
                 let thick = match continuous {
-                    true => radius * (1.0 + SLOP) + 0.5 * motion(i).length().max(motion(j).length()),
+                    true => radius * (1.0 + SLOP) + 0.5 * length(motion(i)).max(length(motion(j))),
                     false => radius * (1.0 + MARGIN),
                 };
                 *capsule =
@@ -377,7 +377,7 @@ impl Step<'_> {
         let tightest = std::f64::consts::FRAC_PI_2 * self.reach(i, j);
         let mut arc = 0.0;
         for k in i + 1..j {
-            arc += self.before[k].distance(self.before[k + 1]);
+            arc += length(self.before[k] - self.before[k + 1]);
             if arc >= tightest || !self.capsules[k].exists() {
                 return false;
             }
@@ -402,7 +402,7 @@ impl Step<'_> {
     /// The contact of two segments that come closer, during the step as it is now, than `keep` times the distance they had before it.
     fn miss(&self, i: usize, j: usize, keep: f64) -> Option<Contact> {
         let (mut pair, reach) = (self.pair(i, j), self.reach(i, j));
-        let distance = closest(&pair.first[0], &pair.second[0]).offset.length();
+        let distance = length(closest(&pair.first[0], &pair.second[0]).offset);
         let least = keep * distance.min(reach);
         // Axes that crossed before the step have no side to be kept on.
         if least < 1e-6 * reach {

@@ -142,7 +142,7 @@ impl Cells {
         let add = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
         let part = |range: std::ops::Range<usize>| {
             capsules[range].iter().filter(|capsule| capsule.exists()).fold([0.0; 3], |sum, capsule| {
-                add(sum, [1.0, 2.0 * f64::from(capsule.half.length()), f64::from(capsule.radius)])
+                add(sum, [1.0, 2.0 * f64::from(capsule.half.length_squared().sqrt()), f64::from(capsule.radius)])
             })
         };
         let [count, length, radius] = ordered::reduce(capsules.len(), [0.0; 3], part, add);

@@ -132,13 +132,16 @@ mod tests {
             // Segments of length 1/2 and less that meet in a point near faces, edges and corners of cells of edge 1.
             let near = |k: u64| {
                 let offset = 10.0_f64.powf(stream.range(10 * i + k, -6.0, 0.0));
-                if stream.bits(20 * i + k) % 2 == 0 { offset } else { -offset }
+                if stream.bits(20 * i + k).is_multiple_of(2) { offset } else { -offset }
             };
             let meet = DVec3::new(near(0), near(1), near(2));
             let through = |k: u64| {
                 let along = stream.direction(3 * i + k);
-                let along =
-                    if stream.bits(i + k) % 3 == 0 { along.with_y(near(5 + k) * 0.01).normalize() } else { along };
+                let along = if stream.bits(i + k).is_multiple_of(3) {
+                    along.with_y(near(5 + k) * 0.01).normalize()
+                } else {
+                    along
+                };
                 let split = stream.uniform(30 * i + k);
                 let from = meet - along * 0.5 * split;
                 Segment { from, to: from + along * 0.5 }

@@ -6,6 +6,7 @@
 //! Every push acts on both sides equally, so that momentum stays, and no result depends on threads.
 
 use super::contact::Contact;
+use super::segments::length;
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -113,7 +114,7 @@ pub fn solve(
             for contact in &mut *contacts {
                 let push = contact.relax(contact.relative(shift), friction);
                 if contact.mass > 0.0 {
-                    largest = largest.max(push.length() / (contact.mass * contact.reach));
+                    largest = largest.max(length(push) / (contact.mass * contact.reach));
                 }
                 for (vertex, weight) in contact.vertices().into_iter().zip(contact.weights()) {
                     shift[vertex] += push * (problem.inverse_masses[vertex] * weight);
@@ -191,13 +192,14 @@ fn restore_lengths(problem: &Problem, from: usize, shift: &mut [DVec3]) {
             continue;
         }
         let now = came + change;
-        let length = now.length();
+        let size = length(now);
         // The difference of the lengths without their cancelling.
-        let excess = change.dot(came + now) / (length + came.length());
+        let excess = change.dot(came + now) / (size + length(came));
         // Along the direction at the beginning the angular momentum stays; if the segment has turned over, along its own.
-        let start = (problem.before[b] - problem.before[a]).normalize_or_zero();
-        let cosine = now.dot(start) / length;
-        let correction = if cosine > 0.5 { start * (excess / cosine) } else { now * (excess / length) };
+        let start = problem.before[b] - problem.before[a];
+        let along = now.dot(start);
+        let turned = along <= 0.5 * size * length(start);
+        let correction = if turned { now * (excess / size) } else { start * (excess * size / along) };
         let correction = correction / (wa + wb);
         if correction.is_finite() {
             shift[i] += correction * wa;

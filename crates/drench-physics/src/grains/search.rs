@@ -146,7 +146,8 @@ fn carry_over(state: &mut GrainState, search: &Search) {
             for (&partner, link) in partners.by_ref().take(count as usize) {
                 let b = number(partner as usize);
                 let (low, high) = (a.min(b), a.max(b));
-                *link = Link { partner, ..Link::default() };
+                // Wet grains are put into the world with the bridges that reach; dry ones lose theirs at once.
+                *link = Link { partner, bridge: if high >= known { 1.0 } else { 0.0 }, ..Link::default() };
                 if low < known {
                     let own = &old_links[old_offsets[low] as usize..old_offsets[low + 1] as usize];
                     if let Some(old) = own.iter().find(|old| old.partner as usize == high) {

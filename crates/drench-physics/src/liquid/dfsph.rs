@@ -11,14 +11,14 @@
 //! D is the adjoint of G in the inner product weighted by mass, so D G is symmetric and not negative, and the two problems
 //!
 //! ```text
-//! divergence:  D (v − G κ) ≤ s max(0, ρ0 − ρ_i)/dt,   κ ≥ 0,   one of them tight
-//! density:     D (v − G κ) ≤ (ρ0 − ρ_i)/dt,           κ ≥ 0,   one of them tight
+//! divergence:  D (v − G κ) ≤ s (ρ0 − ρ_i)/dt,   κ ≥ 0,   one of them tight
+//! density:     D (v − G κ) ≤ (ρ0 − ρ_i)/dt,     κ ≥ 0,   one of them tight
 //! ```
 //!
 //! are convex with bounds: liquids push but do not pull, and a free surface has no pressure. The divergence solve acts on
-//! velocities: dense liquid is not compressed further, thin liquid (spray) only until it is dense (s = 1), and what is nearly dense
-//! settles slowly (s = 0.03), because its lack of density is one of arrangement. The density solve takes away what
-//! compression is left, by moving particles apart without giving them velocity.
+//! velocities. Spray, below nine tenths of the density, may come together at once (s = 1); what is nearly dense settles slowly
+//! (s = 0.03), because what density it lacks is a matter of arrangement; what is compressed takes back a part of that (s = 0.3). The
+//! density solve takes away what compression is left, by moving particles apart without giving them velocity.
 //!
 //! Two things differ from [Bender2017], where both solves change velocities. Taking away compression within one step needs
 //! velocities of (ρ/ρ0 − 1) times length over dt, which would stay and shake water at rest; as a displacement it is gone after the step
@@ -70,6 +70,8 @@ impl Parameters {
 const THIN: f32 = 0.9;
 /// Part of what density is missing that may come back in a step where there is more than that.
 const SETTLING: f32 = 0.03;
+/// Part of the compression that velocities take back in a step; displacements take back the rest.
+const DRIFT: f32 = 0.3;
 /// Part of the Jacobi step that is taken. D G scaled to a unit diagonal has eigenvalues up to about 3; accelerated steps diverge
 /// from 0.5 on.
 const STEP: f32 = 0.3;
@@ -85,11 +87,16 @@ pub(crate) struct Solved {
 /// Finds the pressure that keeps velocities from compressing the liquid.
 pub(crate) fn solve_divergence(fields: &mut Fields, rest: f64, dt: f64, parameters: &Parameters) -> Solved {
     let (rest, rate) = (rest as f32, (1.0 / dt) as f32);
-    let problem =
-        Problem { error: parameters.divergence_error, least: 2, most: parameters.most_iterations, rest, rate };
+    // What divergence is left compresses the liquid in every step: it should not be more than the drift is taken back by.
+    let error = parameters.divergence_error.min(f64::from(DRIFT) * parameters.density_error);
+    let problem = Problem { error, least: 2, most: parameters.most_iterations, rest, rate };
     let thin = THIN * rest;
-    let slack = |density: f32| if density < thin { 1.0 } else { SETTLING };
-    solve(fields, &problem, |density| (density - rest).min(0.0) * rate * slack(density))
+    let part = |density: f32| match density {
+        dense if dense > rest => DRIFT,
+        spray if spray < thin => 1.0,
+        _ => SETTLING,
+    };
+    solve(fields, &problem, |density| (density - rest) * rate * part(density))
 }
 
 /// Finds velocities that, over one step, take away compression: density at most ρ0.

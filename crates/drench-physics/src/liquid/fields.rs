@@ -23,8 +23,6 @@ pub(crate) struct Fields {
     pub wall: Vec<f32x4>,
     /// Σ ψ_b v_b · ∇W, as often as they count in pressure [kg/(m3 s)].
     pub wall_rate: Vec<f32>,
-    /// Σ ψ_b ∇W over solids [kg/m4].
-    pub solid: Vec<f32x4>,
     /// One over the answer of the density's rate to the particle's own pressure; 0 where pressure has no hold.
     pub inverse_diagonal: Vec<f32>,
     /// Pressure impulses dt p/ρ² [m5/(kg s)].
@@ -39,7 +37,7 @@ impl Fields {
     /// Makes room for `count` particles.
     pub fn resize(&mut self, count: usize) {
         self.rows.resize_with(count.div_ceil(PIECE), Rows::default);
-        for vectors in [&mut self.v, &mut self.free, &mut self.gradient, &mut self.wall, &mut self.solid] {
+        for vectors in [&mut self.v, &mut self.free, &mut self.gradient, &mut self.wall] {
             vectors.resize(count, f32x4::ZERO);
         }
         let scalars = [

@@ -269,7 +269,6 @@ impl Step<'_, '_> {
         let (samples, others) = (&self.surroundings.samples, &self.surroundings.foreign);
         fields.wall.fill(f32x4::ZERO);
         fields.wall_rate.fill(0.0);
-        fields.solid.fill(f32x4::ZERO);
 
         let given = samples.positions.iter().zip(samples.velocities);
         let positions = given.map(|(&position, &velocity)| position - velocity * self.left);
@@ -352,9 +351,10 @@ impl Step<'_, '_> {
         let material = &self.model.material;
         if material.surface_tension > 0.0 {
             let angle = self.model.contact_angle;
-            let tension = Tension::new(material.surface_tension, angle, material.density, &self.frame.kernel, self.dt);
+            let tension =
+                Tension::new(material.surface_tension, angle, material.density, self.frame.kernel.support, self.dt);
             for (walls, impulses) in [(&*walls, wall_impulses), (&*foreign, foreign_impulses)] {
-                walls.collect(fields, impulses, |i, b, _, weight| tension.impulse(fields, walls, i, b, weight));
+                walls.collect(fields, impulses, |i, b, _, _| tension.impulse(fields, walls, i, b));
             }
             tension::pull(fields, &[walls, foreign], tension);
         }

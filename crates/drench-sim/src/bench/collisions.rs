@@ -4,9 +4,7 @@ use super::DT;
 use crate::SimError;
 use drench_physics::air::{Air, AirFlow};
 use drench_physics::collision::{Body, Collisions, Parameters};
-use drench_physics::strands::{
-    self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, csm,
-};
+use drench_physics::strands::{self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, csm};
 use drench_physics::synthetic::HairyBall;
 use glam::DVec3;
 use std::time::Instant;

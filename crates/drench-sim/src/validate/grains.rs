@@ -130,24 +130,24 @@ fn slope(friction: f64) -> Result<Measured, SimError> {
 
 /// Sand, as rough as its corners make it.
 fn sand(friction: f64) -> Material {
-    Material { friction, rolling_friction: 0.2, ..Material::default() }
+    Material { friction, rolling_friction: 0.3, ..Material::default() }
 }
 
-/// A heap that begins as a cone of 45 degrees and gives way.
+/// A heap that begins as a cone of 40 degrees and gives way.
 fn heap(material: Material, sleep: Option<Sleep>, foot: f64) -> Result<Bench, SimError> {
     let mut bench = Bench::new(material, sleep, None)?;
-    bench.fill(&Region::Cone { foot: DVec3::ZERO, radius: foot, height: foot }, 0.0)?;
+    bench.fill(&Region::Cone { foot: DVec3::ZERO, radius: foot, height: foot * 40_f64.to_radians().tan() }, 0.0)?;
     Ok(bench)
 }
 
 fn repose(friction: f64) -> Result<f64, SimError> {
-    let mut bench = heap(sand(friction), Some(Sleep::default()), 0.105)?;
-    bench.run(DVec3::NEG_Y * GRAVITY, &[ground(1.0)], 1e-2, 120)?;
+    let mut bench = heap(sand(friction), Some(Sleep::default()), 0.13)?;
+    bench.run(DVec3::NEG_Y * GRAVITY, &[ground(1.0)], 1e-2, 100)?;
     Ok(angle_of_repose(&bench.state).map_or(f64::NAN, f64::to_degrees))
 }
 
 fn repose_sand() -> Result<Measured, SimError> {
-    Ok(Measured::relative(32.5, repose(0.5)?, 2.5 / 32.5))
+    Ok(Measured::relative(32.5, repose(0.6)?, 2.5 / 32.5))
 }
 
 fn repose_rises() -> Result<Measured, SimError> {
@@ -156,7 +156,7 @@ fn repose_rises() -> Result<Measured, SimError> {
 }
 
 fn repose_stays() -> Result<Measured, SimError> {
-    let mut bench = heap(sand(0.5), None, 0.065)?;
+    let mut bench = heap(sand(0.6), None, 0.065)?;
     bench.run(DVec3::NEG_Y * GRAVITY, &[ground(1.0)], 1e-2, 500)?;
     let by_id = |state: &GrainState| {
         let mut places = vec![DVec3::ZERO; state.len()];
@@ -172,7 +172,7 @@ fn repose_stays() -> Result<Measured, SimError> {
 /// The same heap with and without sleep: single grains differ, because heaps are chaotic, but the heap does not.
 fn sleep_bound() -> Result<Measured, SimError> {
     let centre = |sleep| -> Result<f64, SimError> {
-        let mut bench = heap(sand(0.5), sleep, 0.075)?;
+        let mut bench = heap(sand(0.6), sleep, 0.075)?;
         bench.run(DVec3::NEG_Y * GRAVITY, &[ground(1.0)], 1e-2, 150)?;
         Ok(bench.state.positions.iter().map(|p| p.y).sum::<f64>() / bench.state.len() as f64)
     };
@@ -180,7 +180,7 @@ fn sleep_bound() -> Result<Measured, SimError> {
 }
 
 fn momentum() -> Result<Measured, SimError> {
-    let mut bench = Bench::new(sand(0.5), None, Some(Wetness::default()))?;
+    let mut bench = Bench::new(sand(0.6), None, Some(Wetness::default()))?;
     bench.fill(&Region::Ball { centre: DVec3::X, radius: 0.05 }, 0.15)?;
     let stream = Stream::new(3, "kicks");
     for i in 0..bench.state.len() {
@@ -211,7 +211,7 @@ fn hangs() -> Result<Measured, SimError> {
     let moisture = 0.05;
     let mut wrong = 0;
     for (load, holds) in [(0.95, true), (1.05, false)] {
-        let mut bench = Bench::new(sand(0.5), None, Some(wetness))?;
+        let mut bench = Bench::new(sand(0.6), None, Some(wetness))?;
         let water = moisture * bench.model.dry_mass(RADIUS);
         // Pull of the bridge in contact, with the fading at this wetness.
         let pull = std::f64::consts::TAU * RADIUS * 0.072 * (1.0 - moisture / wetness.fluidised);
@@ -236,7 +236,7 @@ fn front() -> Result<(Measured, Measured), SimError> {
     let mut lost = 0.0_f64;
     let mut shape = |downward: f64, sideways: f64| -> Result<(f64, f64), SimError> {
         let wetness = Wetness { downward, sideways, upward: 0.0, threshold: 0.05, ..Wetness::default() };
-        let mut bench = Bench::new(sand(0.5), None, Some(wetness))?;
+        let mut bench = Bench::new(sand(0.6), None, Some(wetness))?;
         bench.fill(&Region::Box { low: DVec3::new(-0.12, -0.15, -0.12), high: DVec3::new(0.12, 0.0, 0.12) }, 0.0)?;
         let Bench { model, state, scratch } = &mut bench;
         for i in 0..state.len() {
@@ -255,6 +255,6 @@ fn front() -> Result<(Measured, Measured), SimError> {
         Ok((depth, width))
     };
     let ((deep, narrow), (shallow, wide)) = (shape(40.0, 4.0)?, shape(4.0, 40.0)?);
-    let wrong = usize::from(deep < shallow + 2.0 * RADIUS) + usize::from(wide < narrow + 2.0 * RADIUS);
+    let wrong = usize::from(deep < shallow + RADIUS) + usize::from(wide < narrow + RADIUS);
     Ok((Measured::at_most(1e-12, lost), Measured::none(wrong)))
 }

@@ -7,6 +7,7 @@
 //! | [`csm`] | chain shape matching against mechanics, and its stiffness index |
 //! | [`cords`] | cords against mechanics: tension, curves, rupture, twist |
 //! | [`collision`] | strands against strands |
+//! | [`liquid`] | liquids against measurements, closed forms and conservation |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
 //! | [`grains`] | grains, dry and wet, against mechanics and measurements |
@@ -19,6 +20,7 @@ mod cords;
 mod csm;
 mod grains;
 pub mod iterations;
+mod liquid;
 mod promises;
 mod sampling;
 mod strands;
@@ -115,6 +117,7 @@ pub fn cases() -> Vec<Case> {
         collision::CASES,
         iterations::CASES,
         sampling::CASES,
+        liquid::CASES,
         grains::CASES,
         promises::CASES,
     ];

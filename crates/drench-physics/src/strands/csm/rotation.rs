@@ -14,7 +14,7 @@ use glam::{DMat3, DMat4, DQuat, DVec3, DVec4};
 /// How well the roll must be determined, compared with the direction, to be followed at all.
 const ROLL: f64 = 1e-6;
 /// Squared step below which a lane is done: the cube of the step is what remains.
-const DONE: f64 = 1e-7;
+const DONE: f64 = 1e-6;
 /// Squared step above which a lane is lost after the last step.
 const LOST: f64 = 1e-3;
 /// Newton steps at most.
