@@ -58,6 +58,9 @@ pub struct BodyStats {
     pub strain: Option<Strain>,
     /// Largest speed [m/s].
     pub speed_max: f64,
+    /// Height of the centre of mass of strands [m].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub height: Option<f64>,
     /// What cords have.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub cord: Option<CordStats>,

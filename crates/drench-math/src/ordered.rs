@@ -33,6 +33,34 @@ pub fn max<F: Fn(usize) -> f64 + Sync>(count: usize, floor: f64, value: F) -> f6
     reduce(count, floor, |range| range.map(&value).fold(floor, larger), larger)
 }
 
+/// A running sum that keeps what rounding would lose [Neumaier1974].
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+pub struct Compensated {
+    sum: f64,
+    lost: f64,
+}
+
+impl Compensated {
+    /// Adds a number.
+    pub fn add(&mut self, value: f64) {
+        let sum = self.sum + value;
+        self.lost += if self.sum.abs() >= value.abs() { (self.sum - sum) + value } else { (value - sum) + self.sum };
+        self.sum = sum;
+    }
+
+    /// Both sums together.
+    pub fn join(mut self, other: Self) -> Self {
+        self.add(other.sum);
+        self.add(other.lost);
+        self
+    }
+
+    /// The sum.
+    pub fn value(self) -> f64 {
+        self.sum + self.lost
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,5 +82,14 @@ mod tests {
         assert!(max(10_000, 0.0, value).is_nan());
         assert_eq!(max(10_000, 0.0, |i| i as f64), 9_999.0);
         assert_eq!(max(0, -1.0, |_| 0.0), -1.0);
+    }
+
+    #[test]
+    fn a_million_small_drops_are_not_lost_beside_a_lake() {
+        let mut sum = Compensated::default();
+        sum.add(1e12);
+        (0..1_000_000).for_each(|_| sum.add(1e-6));
+        sum.add(-1e12);
+        assert!((sum.value() - 1.0).abs() < 1e-9);
     }
 }

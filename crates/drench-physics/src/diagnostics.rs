@@ -23,6 +23,10 @@ pub struct Diagnostics {
     pub gravitational_energy: f64,
     /// Momentum [kg m/s].
     pub momentum: DVec3,
+    /// Mass [kg].
+    pub mass: f64,
+    /// Centre of mass [m].
+    pub centre: DVec3,
 }
 
 /// Measures a body; `name` is what an error calls it.
@@ -49,6 +53,8 @@ pub fn measure(
             sum.kinetic_energy += 0.5 * mass * square;
             sum.gravitational_energy -= mass * gravity.dot(x);
             sum.momentum += mass * v;
+            sum.mass += mass;
+            sum.centre += mass * x;
         }
         sum
     };
@@ -59,11 +65,14 @@ pub fn measure(
         kinetic_energy: a.kinetic_energy + b.kinetic_energy,
         gravitational_energy: a.gravitational_energy + b.gravitational_energy,
         momentum: a.momentum + b.momentum,
+        mass: a.mass + b.mass,
+        centre: a.centre + b.centre,
     };
     let mut sum = ordered::reduce(model.vertex_count(), Diagnostics::default(), part, join);
     let segments = model.vertex_count() - model.strand_count();
     sum.strain_mean /= segments.max(1) as f64;
     sum.speed_max = sum.speed_max.sqrt();
+    sum.centre /= sum.mass;
     // Any NaN or infinity of positions or velocities survives in the sums, even without gravity.
     let finite = sum.kinetic_energy.is_finite() && sum.strain_mean.is_finite() && sum.gravitational_energy.is_finite();
     if !finite {

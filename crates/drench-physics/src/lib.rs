@@ -11,6 +11,7 @@
 //! depends on the number of threads.
 
 pub mod air;
+pub mod collision;
 pub mod contact;
 pub mod cords;
 pub mod diagnostics;

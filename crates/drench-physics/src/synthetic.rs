@@ -1,6 +1,7 @@
 //! Hair on a ball, for benches and tests: no mesh, no groom, the same strands every time.
 
 use crate::strands::{RestShape, Roots};
+use drench_math::random::Stream;
 use glam::DVec3;
 
 /// Straight strands on the upper part of a ball, ordered so that neighbours in space are neighbours in memory.
@@ -36,6 +37,27 @@ impl HairyBall {
             ball.offsets.push(ball.positions.len() as u32);
         }
         ball.radii = vec![35e-6; ball.positions.len()];
+        ball
+    }
+
+    /// `strands` strands of `vertices` vertices and 20 cm on the upper half of a head of 10 cm, hanging down around it, a little untidy
+    /// like combed hair: as crowded as hair is.
+    pub fn combed(strands: usize, vertices: usize) -> Self {
+        let (head, spacing) = (0.1, 0.2 / (vertices.max(2) - 1) as f64);
+        let mut ball = Self::new(head, strands, 0.0, spacing, |_| vertices);
+        let stream = Stream::new(1, "combed");
+        for strand in 0..strands {
+            let own = ball.offsets[strand] as usize..ball.offsets[strand + 1] as usize;
+            let mut along = ball.positions[own.start].normalize();
+            for i in own.start + 1..own.end {
+                let at = ball.positions[i - 1];
+                // Down once it is over the side of the head.
+                let down = if at.with_y(0.0).length() > head { 0.4 } else { 0.12 };
+                along = (along + stream.direction(i as u64) * 0.12 + DVec3::NEG_Y * down).normalize();
+                let next = at + along * spacing;
+                ball.positions[i] = if next.length() < 1.01 * head { next.normalize() * (1.01 * head) } else { next };
+            }
+        }
         ball
     }
 

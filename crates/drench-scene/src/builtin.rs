@@ -15,7 +15,21 @@ macro_rules! scenes {
     };
 }
 
-const SCENES: &[Builtin] = scenes!["bunny", "long-hair", "rope", "hairstyles"];
+const SCENES: &[Builtin] = scenes![
+    "bunny",
+    "long-hair",
+    "hairstyles",
+    "rope",
+    "drape",
+    "wind-styles",
+    "full-head",
+    "twist",
+    "plastic",
+    "flick",
+    "bridge",
+    "twist-game",
+    "material-tests",
+];
 
 /// All built-in scenes.
 pub fn all() -> &'static [Builtin] {

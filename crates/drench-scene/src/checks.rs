@@ -16,6 +16,7 @@ const FARTHEST: f64 = 1e6;
 pub(crate) fn check(scene: Option<&Scene>, root: &Node, reader: &mut Reader) {
     parents(root, reader);
     names(root, reader);
+    collision_exceptions(root, reader);
     if let Some(scene) = scene {
         motions(scene, root, reader);
     }
@@ -75,6 +76,20 @@ fn names(root: &Node, reader: &mut Reader) {
             }
         }
     }
+    for kind in ["cord", "solid"] {
+        for (index, item) in items(kind).iter().enumerate() {
+            let Some(like) = item.as_table().and_then(|table| table.get("like")) else { continue };
+            let named = |other: &Node| other.as_table().and_then(Table::name) == like.as_text();
+            if !items(kind)[..index].iter().any(named) && items(kind)[index..].iter().any(named) {
+                let name = item.as_table().and_then(Table::name).unwrap_or_default();
+                let message = format!("`like` must name a {kind} that stands above it");
+                let help =
+                    format!("move it below [[{kind}]] `{}`", crate::tree::shorten(like.as_text().unwrap_or_default()));
+                let key = format!("{kind}.{name}.like");
+                reader.problems.push(Problem { place: Some(like.place), key, message, help });
+            }
+        }
+    }
     for solid in items("solid").iter().filter_map(Node::as_table) {
         let Some(parent) = solid.get("parent") else { continue };
         if parent.as_text().is_some_and(|parent| seen.get(parent) == Some(&"solid")) {
@@ -82,6 +97,24 @@ fn names(root: &Node, reader: &mut Reader) {
             let message = "a rigid body cannot carry another solid".into();
             let help = "tie the two with a [[cord]], or make them one mesh".into();
             reader.problems.push(Problem { place: Some(parent.place), key, message, help });
+        }
+    }
+}
+
+/// Who is excepted from collisions must exist.
+fn collision_exceptions(root: &Node, reader: &mut Reader) {
+    let get = |key: &str| root.as_table().and_then(|table| table.get(key));
+    let bodies = ["groom", "cord"].into_iter().filter_map(get).flat_map(Node::items);
+    let names: BTreeSet<&str> = bodies.filter_map(|body| body.as_table()?.name()).collect();
+    let except = get("collision").and_then(Node::as_table).and_then(|table| table.get("except"));
+    for node in except.map_or(&[][..], Node::items) {
+        if let Some(name) = node.as_text().filter(|name| !names.contains(name)) {
+            reader.problems.push(Problem {
+                place: Some(node.place),
+                key: "collision.except".into(),
+                message: format!("there is no groom or cord called `{name}`"),
+                help: "leave it out, or give the name of a groom or cord".into(),
+            });
         }
     }
 }

@@ -290,3 +290,69 @@ fn unreadable_sources_say_why() {
     let builtin = load(Source::Builtin("ropes".into()), None, &[]).unwrap_err().to_string();
     assert!(builtin.contains("did you mean `rope`?"));
 }
+
+/// A body on a cord that is right, to be made wrong.
+const HANGING: &str = r#"name = "hanging"
+
+[[solid]]
+name = "load"
+shape = { kind = "box", size = [0.1, 0.1, 0.1] }
+body = { mass = 1 }
+
+[[cord]]
+name = "rope"
+segments = 20
+shape = { kind = "line", points = [[0, 1, 0], [0, 0, 0]] }
+clamp = [{ at = "start" }, { at = "end", to = "load" }]
+
+[cord.material]
+bending = 2
+tension = { modulus = "1 GPa", yield = "2 MPa", rupture = "3 MPa" }
+"#;
+
+#[test]
+fn bad_cords_and_bodies_are_refused_with_the_fix() {
+    read(HANGING).unwrap();
+    for (from, to, message, help) in [
+        ("rupture = \"3 MPa\"", "rupture = \"1 MPa\"", "before it yields", "at least `yield`"),
+        ("rupture = \"3 MPa\"", "plastic = \"2 GPa\"", "steeper", "at most `modulus`"),
+        ("yield = \"2 MPa\"", "plastic = 1", "never does", "add `yield`"),
+        ("bending = 2", "bending = 21", "wider than the cord of 20 segments", "at most 20"),
+        ("to = \"load\"", "to = \"laod\"", "no solid is named `laod`", "did you mean `load`"),
+        ("at = \"end\"", "at = \"strat\"", "no place on a cord", "\"start\", \"end\" or a fraction"),
+        ("at = \"end\"", "at = 1.5", "out of range", "0 to 1"),
+        ("at = \"end\"", "at = 0.01", "two clamps hold vertex 0", "leave out one"),
+        ("[0, 1, 0], [0, 0, 0]", "[0, 1, 0], [0, 1, 0]", "no length", "points that are apart"),
+        ("[0, 1, 0], [0, 0, 0]", "[0, 1, 0]", "no length", "at least two points"),
+        ("segments = 20", "segments = 20\nprofile = \"s\"", "the profile gives 0", "between 0.001 and 1000"),
+        ("segments = 20", "segments = 20\nlike = \"string\"", "no cord is named `string`", "`rope`"),
+        ("segments = 20", "segments = 20\nlike = \"rope\"", "stands above", "move it"),
+        ("\"rope\"", "\"load\"", "a cord is named `load` too", "a name of its own"),
+        ("{ mass = 1 }", "{ mass = 1 }\nmotion = { kind = \"expressions\" }", "cannot have a `motion`", "leave out"),
+        ("{ mass = 1 }", "{ mass = 1 }\nparent = \"load\"", "cannot have a `parent`", "leave out `parent`"),
+        ("{ mass = 1 }", "{ mass = 0 }", "out of range", "mass"),
+        ("{ kind = \"box\", size = [0.1, 0.1, 0.1] }", "{ kind = \"plane\", size = 1 }", "no inside", "another shape"),
+        (
+            "[[cord]]",
+            "[[solid]]\nname = \"child\"\nparent = \"load\"\nshape = { kind = \"head\" }\n[[cord]]",
+            "cannot carry",
+            "tie the two",
+        ),
+    ] {
+        let text = HANGING.replacen(from, to, 1);
+        assert_ne!(text, HANGING, "{from}");
+        let problems = read(&text).unwrap_err();
+        let found = problems.iter().any(|problem| problem.message.contains(message) && problem.help.contains(help));
+        assert!(found, "{to}:\n{problems}");
+    }
+}
+
+#[test]
+fn what_is_like_another_has_its_keys() {
+    let text = format!("{HANGING}\n[[cord]]\nname = \"twin\"\nlike = \"rope\"\nsegments = 30\n");
+    let scene = read(&text).unwrap();
+    let [rope, twin] = &scene.cords[..] else { panic!("two cords") };
+    assert_eq!((twin.segments, &twin.shape, &twin.material), (30, &rope.shape, &rope.material));
+    assert!(twin.clamps.is_empty());
+    assert_eq!(read(&scene.to_toml()).unwrap(), scene);
+}

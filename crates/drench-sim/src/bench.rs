@@ -2,14 +2,21 @@
 //!
 //! A bench gives the time of every repetition; the median is what is reported, because this kind of machine is shared.
 
+mod collisions;
 mod cords;
 
 use crate::SimError;
+use drench_geometry::field::Field;
 use drench_geometry::poisson::{self, PoissonSettings};
 use drench_geometry::subdivide::loop_subdivide;
 use drench_geometry::{GeometryError, bunny};
+use drench_math::random::Stream;
 use drench_physics::air::{Air, AirFlow};
+use drench_physics::contact::{Collider, Placement};
+use drench_physics::grains::fill::{Beginning, fill};
+use drench_physics::grains::{self, GrainModel, GrainScratch, GrainState, Sizes, Spread};
 use drench_physics::interaction::{Grid, Interaction, Storage};
+use drench_physics::region::Region;
 use drench_physics::strands::{
     self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, csm, dftl, pbd,
 };
@@ -35,6 +42,7 @@ pub struct Bench {
 }
 
 const RUNGJIRATANANON: &str = "Rungjiratananon 2012, GTX 480, with rendering";
+const SAND: &str = "Rungjiratananon 2012, GTX 280, without rendering";
 const HENNE: &str = "Henne 2013, i5-3450, 4 cores";
 
 const CORDS: &str = "Rungjiratananon 2012, i7 3.2 GHz, with self-collisions";
@@ -193,6 +201,38 @@ pub const BENCHES: &[Bench] = &[
         published_where: "",
         run: || shape_matched(80_000, 20, 3.0),
     },
+    Bench {
+        name: "grains-32k",
+        work: "32 000 grains that slump, alone; published with 8 000 liquid particles",
+        stage: "step",
+        published_ms: Some(9.4),
+        published_where: SAND,
+        run: || heap(32_000),
+    },
+    Bench {
+        name: "grains-160k",
+        work: "160 000 grains that slump, alone; published with 16 000 liquid particles",
+        stage: "step",
+        published_ms: Some(48.5),
+        published_where: SAND,
+        run: || heap(160_000),
+    },
+    Bench {
+        name: "csm-collisions-1600k",
+        work: "80 000 combed strands of 20, 1.6 M particles, CSM w = 3 + strand-strand collisions",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || collisions::steps(80_000),
+    },
+    Bench {
+        name: "csm-collisions-800k",
+        work: "40 000 combed strands of 20: half of csm-collisions-1600k",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || collisions::steps(40_000),
+    },
 ];
 
 /// Radius of the head that long hair grows on [m].
@@ -296,4 +336,41 @@ fn steps(
         }
     }
     Ok(samples)
+}
+
+/// Times single steps of a heap while it gives way: no grain sleeps.
+fn heap(count: usize) -> Result<Vec<f64>, SimError> {
+    const STEPS: u32 = 10;
+    let wrap = |source| SimError::Grains { grains: "bench".to_owned(), source };
+    let sizes = Sizes { radius: 2e-3, spread: Spread::Even(0.1) };
+    let model = GrainModel::new(sizes, grains::Material::default(), None, None).map_err(wrap)?;
+    // A cone whose height is its radius holds pi / 3 of its cube, 0.6 of it full of balls; some more for the rim.
+    let foot = (count as f64 * sizes.radius.powi(3) * 4.0 / 0.6).cbrt() * 1.05;
+    let cone = Region::Cone { foot: DVec3::ZERO, radius: foot, height: foot };
+    let mut state = GrainState::default();
+    let filled = fill(&model, &cone, Beginning::default(), Stream::new(1, "bench")).map_err(wrap)?;
+    filled.into_iter().take(count).for_each(|grain| {
+        state.push(&model, grain);
+    });
+    let ground = Collider::new(&Field::HalfSpace, Placement::IDENTITY, Placement::IDENTITY, 0.5);
+    let surroundings = grains::Surroundings {
+        gravity: DVec3::new(0.0, -9.81, 0.0),
+        colliders: &[ground],
+        carried_by: &[],
+        forces: &[],
+    };
+    let mut scratch = GrainScratch::default();
+    let mut solve = |steps: u32| {
+        let dt = 0.9999 * model.longest_step() * f64::from(steps);
+        grains::solve(&model, &mut state, &mut scratch, &surroundings, &mut [], &mut [], dt).map_err(wrap)
+    };
+    // Until it has come together and flows.
+    solve(800)?;
+    (0..TIMED)
+        .map(|_| {
+            let start = Instant::now();
+            let tally = solve(STEPS)?;
+            Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(tally.steps))
+        })
+        .collect()
 }

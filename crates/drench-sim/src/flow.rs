@@ -10,6 +10,7 @@ use drench_physics::PhysicsError;
 use drench_physics::contact::Collider;
 use drench_physics::grains::{self, fill};
 use drench_physics::liquid::{self, Foreign, NO_BODY, Reactions};
+use drench_physics::wetting::soak;
 use glam::DVec3;
 
 /// The grains of all bodies, as the liquid feels them.
@@ -25,9 +26,11 @@ pub struct ForeignScratch {
 
 /// How fast liquid comes to the velocity of grains that fill all of space [1/s].
 const DRAG: f64 = 200.0;
+/// Part of a particle's mass at rest that a grain takes in whole.
+const CRUMB: f64 = 0.05;
 
 /// Liquid and grains of one substep: what enters and leaves, then the liquid among the grains as they are, then the grains
-/// with what the liquid does to them.
+/// with what the liquid does to them, then the water that goes from one to the other.
 pub fn advance(
     model: &Model,
     state: &mut State,
@@ -40,7 +43,8 @@ pub fn advance(
     }
     report.stage("emit", || exchange(model, state, scratch, span))?;
     report.timed("liquid", |report| liquid(model, state, scratch, span, report))?;
-    report.timed("grains", |report| grains(model, state, scratch, span, report))
+    report.timed("grains", |report| grains(model, state, scratch, span, report))?;
+    report.stage("wetting", || wetting(model, state, scratch, span))
 }
 
 /// Lets liquid in and out, and books it.
@@ -129,6 +133,29 @@ fn grains(
             ledger.emit(state.water[state.len() - poured..].iter().sum());
         }
     }
+    Ok(())
+}
+
+/// Moves water: from the liquid into grains, from grain to grain, and into the air.
+fn wetting(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) -> Result<(), SimError> {
+    let State { liquid, grains, ledger, .. } = state;
+    let refuse = diverged(span, "wetting");
+    for ((body, grains), working) in model.grains.iter().zip(grains).zip(&mut scratch.grains) {
+        if let Some(source) = &model.liquid {
+            let mut near = soak::Liquid {
+                positions: &liquid.positions,
+                velocities: &liquid.velocities,
+                masses: &mut liquid.masses,
+                radius: 0.5 * source.model.spacing,
+                crumb: CRUMB * source.model.particle_mass(),
+            };
+            soak::absorb(&body.model, grains, &mut scratch.soak, &mut near, span.dt).map_err(&refuse)?;
+        }
+        soak::spread(&body.model, grains, working, model.scene.simulation.gravity, span.dt).map_err(&refuse)?;
+        ledger.drain(soak::dry(&body.model, grains, span.dt).map_err(&refuse)?);
+    }
+    // Particles that grains have emptied; nothing is left to be booked.
+    liquid.remove(|drop| drop.mass <= 0.0);
     Ok(())
 }
 

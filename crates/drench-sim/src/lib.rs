@@ -8,6 +8,7 @@ pub mod bodies;
 mod boundary;
 mod capture;
 mod checkpoint;
+pub mod collisions;
 mod convert;
 pub mod cords;
 mod error;

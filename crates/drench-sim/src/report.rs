@@ -13,6 +13,8 @@ pub struct Report {
     pub penetration_max: f64,
     /// Most solver iterations that a strand took in one substep.
     pub iterations_max: u32,
+    /// Most pairs of segments that pressed on each other in one substep.
+    pub collisions: u64,
     /// Shortest and longest step that a model took within a substep [s].
     lengths: Option<[f64; 2]>,
     /// Tears of cords.

@@ -5,6 +5,7 @@ use crate::bodies::BodyScratch;
 use crate::boundary::{Boundary, BoundaryScratch};
 use crate::capture;
 use crate::checkpoint;
+use crate::collisions::{CollisionModel, CollisionScratch};
 use crate::cords::{self, CordWorking};
 use crate::flow::ForeignScratch;
 use crate::report::{Report, peak_memory_mb};
@@ -22,6 +23,7 @@ use drench_physics::grains::GrainScratch;
 use drench_physics::interaction::{Deposit, Grid};
 use drench_physics::liquid::LiquidScratch;
 use drench_physics::strands::{Roots, StrandScratch, StrandState};
+use drench_physics::wetting::soak::SoakScratch;
 use drench_scene::Scene;
 use glam::DVec3;
 use std::collections::BTreeMap;
@@ -68,6 +70,7 @@ impl Simulation {
             cord_states.push(state);
         }
         let winds: Vec<_> = scene.winds.iter().map(convert::wind).collect();
+        let collision = CollisionModel::build(scene, &strands, &cords);
         let model = Model {
             scene: scene.clone(),
             solids,
@@ -80,6 +83,7 @@ impl Simulation {
             air: convert::air(&scene.air),
             flow: AirFlow::new(&winds, scene.simulation.seed),
             interaction,
+            collision,
         };
         let mut scratch = Scratch {
             solids: model.solids.iter().map(SolidModel::scratch).collect(),
@@ -92,9 +96,11 @@ impl Simulation {
             walls: BoundaryScratch::default(),
             liquid: LiquidScratch::default(),
             grains: model.grains.iter().map(|_| GrainScratch::default()).collect(),
+            soak: SoakScratch::default(),
             foreign: ForeignScratch::default(),
             grid: Grid::default(),
             boundary: Deposit::default(),
+            collisions: CollisionScratch::default(),
         };
         state.cords = cord_states;
         step::pose(&model, &state, &mut scratch, Span::at(0.0))?;
@@ -203,6 +209,9 @@ impl Simulation {
             ("triangles".to_owned(), model.solids.iter().map(|solid| solid.mesh.triangles.len() as u64).sum()),
             ("contacts".to_owned(), report.contacts),
         ]);
+        if model.collision.is_some() {
+            counts.insert("collisions".to_owned(), report.collisions);
+        }
         if report.iterations_max > 0 {
             counts.insert("iterations_max".to_owned(), u64::from(report.iterations_max));
         }
@@ -220,7 +229,12 @@ impl Simulation {
             let own = Strain { max: figures.strain_max, mean: figures.strain_mean };
             bodies.insert(
                 body.name.clone(),
-                BodyStats { strain: Some(own), speed_max: figures.speed_max, ..BodyStats::default() },
+                BodyStats {
+                    strain: Some(own),
+                    speed_max: figures.speed_max,
+                    height: Some(figures.centre.y),
+                    ..BodyStats::default()
+                },
             );
         }
         let (mut elastic, mut pieces) = (None, 0);

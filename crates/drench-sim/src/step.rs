@@ -5,7 +5,7 @@ use crate::cords::CordWorking;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State, World};
-use crate::{bodies, cords, flow};
+use crate::{bodies, collisions, cords, flow};
 use drench_physics::cords::Bodies;
 use drench_physics::strands::{self, Environment, Tally};
 use drench_physics::{PhysicsError, diagnostics};
@@ -21,6 +21,7 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
         Ok(())
     })?;
 
+    collisions::begin(model, state, &mut scratch.collisions, report);
     solve_cords(model, state, scratch, span, report)?;
     flow::advance(model, state, scratch, span, report)?;
 
@@ -63,7 +64,7 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
             Ok(())
         })?;
     }
-    Ok(())
+    collisions::resolve(model, state, &scratch.cords, &mut scratch.collisions, span, report)
 }
 
 /// Moves the cords, and books what they do to rigid bodies.

@@ -5,6 +5,7 @@
 
 use crate::bodies::{BodyModel, BodyScratch};
 use crate::boundary::{Boundary, BoundaryScratch};
+use crate::collisions::{CollisionModel, CollisionScratch};
 use crate::cords::{CordBody, CordWorking};
 use crate::flow::ForeignScratch;
 use crate::grains::GrainBody;
@@ -20,6 +21,7 @@ use drench_physics::interaction::{Deposit, Grid, Interaction};
 use drench_physics::liquid::{LiquidScratch, LiquidState};
 use drench_physics::rigid::RigidWorld;
 use drench_physics::strands::{Roots, StrandModel, StrandScratch, StrandState};
+use drench_physics::wetting::soak::SoakScratch;
 use drench_scene::Scene;
 use glam::{DVec2, DVec3};
 
@@ -59,6 +61,8 @@ pub struct Model {
     pub flow: AirFlow,
     /// How strands feel each other, if they do.
     pub interaction: Option<Interaction>,
+    /// How strands collide with each other, if they do.
+    pub collision: Option<CollisionModel>,
 }
 
 /// The immutable part of one groom's strands.
@@ -120,10 +124,14 @@ pub struct Scratch {
     pub liquid: LiquidScratch,
     /// Working memory of the grains, one entry per body.
     pub grains: Vec<GrainScratch>,
+    /// Working memory of what soaks into grains.
+    pub soak: SoakScratch,
     /// The grains as the liquid feels them.
     pub foreign: ForeignScratch,
     /// The interaction grid.
     pub grid: Grid,
     /// What solids deposit in the grid.
     pub boundary: Deposit,
+    /// Working memory of collisions between strands.
+    pub collisions: CollisionScratch,
 }

@@ -53,6 +53,24 @@ fn a_mesh_that_deforms_gives_the_same_bits_on_any_threads_and_after_a_kill() {
 }
 
 #[test]
+fn torn_cords_and_bodies_give_the_same_bits_on_any_threads_and_after_a_kill() {
+    let place = Place::new();
+    let line = "run material-tests --size tiny --no-render --quiet --set simulation.checkpoint_every=4";
+    for threads in [1, 2, 8] {
+        place.drench(&format!("{line} --threads {threads} --out t{threads}")).exits(0);
+    }
+    let mut child = place.begin(&format!("{line} --out killed"));
+    // By then some have torn and others have not.
+    wait_for(&place.path("killed/frames/000030.drench"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.drench(&format!("{line} --out killed --resume")).exits(0);
+    for other in ["t2", "t8", "killed"] {
+        assert!(place.frames("t1") == place.frames(other), "{other}");
+    }
+}
+
+#[test]
 fn another_seed_gives_other_bits() {
     let place = Place::new();
     place.drench("run tuft.toml --no-render --frames 1 --out a --quiet").exits(0);

@@ -8,6 +8,9 @@
 //! EI = m' l^4 q^2 / (4 dt^2), where q^2 depends on the half-width alone: [`effective_bending_stiffness`]. With a bending modulus the half-width
 //! is chosen to match, so that neither the resolution nor the step changes the rod.
 //!
+//! A clamp that holds a direction at the end of a piece is the rest of the cord, held: regions there reach on to vertices that continue the
+//! cord straight through the clamp, whose goals push what holds it. Without them wide regions would hardly feel a clamp.
+//!
 //! Shape matching keeps linear and angular momentum about the predicted positions, which is not quite that about the positions
 //! where the substep began; what is missing is a rigid motion, which is taken off where the piece is free or hangs on one point.
 
@@ -38,6 +41,9 @@ pub(crate) struct Regions {
     work: Workspace,
 }
 
+/// Vertices beyond a clamp that a region may reach, at most.
+const BEYOND: usize = 64;
+
 /// Moves the predicted positions to their goals.
 pub(super) fn bend(
     model: &CordModel,
@@ -52,25 +58,100 @@ pub(super) fn bend(
     let mut regions = std::mem::take(&mut scratch.regions);
     for first in (0..state.piece_count()).step_by(LANES) {
         let pieces = first..(first + LANES).min(state.piece_count());
-        regions.load(model, state, scratch, pieces.clone(), around.dt);
-        regions.match_shape(model, state, scratch, pieces.clone());
+        // Lanes without a piece repeat the first: one of four rotations that has nothing to turn would hold up the others.
+        let taken: [usize; LANES] =
+            std::array::from_fn(|lane| if first + lane < pieces.end { first + lane } else { first });
+        let beyond = taken.map(|piece| Beyond::of(model, state, scratch, piece, around.dt));
+        let length = |lane: usize| beyond[lane].before + state.vertices(taken[lane]).len() + beyond[lane].after;
+        regions.clear((0..LANES).map(length).max().unwrap_or(0));
+        for lane in 0..LANES {
+            regions.load(model, state, scratch, (lane, taken[lane]), &beyond[lane], around.dt);
+        }
+        regions.match_shape(model, state, scratch, taken);
         for (lane, piece) in pieces.enumerate() {
-            move_piece(state, scratch, piece, around.dt, bodies, |i| regions.positions[i].lane(lane));
+            let goals = |i: usize| regions.positions[i].lane(lane);
+            beyond[lane].push(model, state, scratch, piece, around.dt, bodies, goals);
+            move_piece(state, scratch, piece, around.dt, bodies, |i| goals(beyond[lane].before + i));
         }
     }
     scratch.regions = regions;
 }
 
-impl Regions {
-    fn load(
-        &mut self,
+/// Extent of the regions around a vertex.
+fn extent_at(model: &CordModel, state: &CordState, piece: usize, v: usize, dt: f64) -> f64 {
+    let s = (v - piece).min(state.segments(piece).end - 1);
+    let width = match &model.material.bending {
+        Bending::None => 0.0,
+        Bending::HalfWidth(width) => *width,
+        Bending::HalfWidths(widths) => widths[state.model_vertex(piece, v)],
+        // EI = E pi r^4 / 4, m' = rho pi r^2.
+        Bending::Modulus(modulus) => {
+            let linear = model.masses[s] / model.lengths[s];
+            let rigidity = 0.25 * modulus * model.areas[s] * model.radii[s].powi(2);
+            half_width_of((4.0 * rigidity * dt * dt / (linear * model.lengths[s].powi(4))).min(1e12))
+        }
+    };
+    extent(width.min(state.vertices(piece).len() as f64))
+}
+
+/// How many vertices continue a piece beyond the clamps at its ends.
+struct Beyond {
+    before: usize,
+    after: usize,
+}
+
+impl Beyond {
+    fn of(model: &CordModel, state: &CordState, scratch: &CordScratch, piece: usize, dt: f64) -> Self {
+        let vertices = state.vertices(piece);
+        let held = |v: usize| scratch.grips.at(v).is_some();
+        let reach = |v: usize| (2 * extent_at(model, state, piece, v, dt).ceil() as usize).min(BEYOND);
+        let (first, last) = (vertices.start, vertices.end - 1);
+        Self {
+            before: if held(first) && held(first + 1) { reach(first + 1) } else { 0 },
+            after: if held(last) && held(last - 1) { reach(last - 1) } else { 0 },
+        }
+    }
+
+    /// The vertex at an end, and the way from one to the next beyond it.
+    fn end(&self, state: &CordState, scratch: &CordScratch, piece: usize, at_last: bool) -> (usize, DVec3) {
+        let vertices = state.vertices(piece);
+        let (v, inside) =
+            if at_last { (vertices.end - 1, vertices.end - 2) } else { (vertices.start, vertices.start + 1) };
+        (v, scratch.next[v] - scratch.next[inside])
+    }
+
+    /// Gives bodies that hold the ends what the vertices beyond them got.
+    fn push(
+        &self,
         model: &CordModel,
         state: &CordState,
         scratch: &CordScratch,
-        pieces: std::ops::Range<usize>,
+        piece: usize,
         dt: f64,
+        bodies: &mut Bodies,
+        goal: impl Fn(usize) -> DVec3,
     ) {
-        let longest = pieces.clone().map(|piece| state.vertices(piece).len()).max().unwrap_or(0);
+        let (segments, count) = (state.segments(piece), state.vertices(piece).len());
+        for (at_last, beyond) in [(false, self.before), (true, self.after)] {
+            let (v, way) = self.end(state, scratch, piece, at_last);
+            let Some((grip, index)) = scratch.grips.at(v).and_then(|grip| grip.body.map(|index| (grip, index))) else {
+                continue;
+            };
+            let mass = model.masses[if at_last { segments.end - 1 } else { segments.start }];
+            for k in 1..=beyond {
+                let (i, place) = (
+                    if at_last { self.before + count - 1 + k } else { self.before - k },
+                    scratch.next[v] + way * k as f64,
+                );
+                let impulse = grip.share * ((goal(i) - place) * (mass / dt));
+                bodies.push(index, impulse, grip.begin + way * k as f64);
+            }
+        }
+    }
+}
+
+impl Regions {
+    fn clear(&mut self, longest: usize) {
         for array in [&mut self.rest, &mut self.positions] {
             array.clear();
             array.resize(longest, Lane3::ZERO);
@@ -79,61 +160,71 @@ impl Regions {
             array.clear();
             array.resize(longest, Lane::ZERO);
         }
-        for (lane, piece) in pieces.enumerate() {
-            let (vertices, segments) = (state.vertices(piece), state.segments(piece));
-            let mut rest = DVec3::ZERO;
-            let mut known = (f64::NAN, 0.0);
-            for (i, v) in vertices.clone().enumerate() {
-                let s = (v - piece).min(segments.end - 1);
-                if i > 0 {
-                    let before = v - piece - 1;
-                    let length = model.lengths[before] * (1.0 + state.plastic_strains[before]);
-                    let now = scratch.next[v].distance(scratch.next[v - 1]);
-                    rest += model.rest[before] * (now.max(length) / model.lengths[before]);
-                }
-                let squared = match &model.material.bending {
-                    Bending::None => 0.0,
-                    Bending::HalfWidth(width) => *width,
-                    Bending::HalfWidths(widths) => widths[state.model_vertex(piece, v)],
-                    // EI = E pi r^4 / 4, m' = rho pi r^2.
-                    Bending::Modulus(modulus) => {
-                        let linear = model.masses[s] / model.lengths[s];
-                        let rigidity = 0.25 * modulus * model.areas[s] * model.radii[s].powi(2);
-                        4.0 * rigidity * dt * dt / (linear * model.lengths[s].powi(4))
-                    }
-                };
-                if squared != known.0 {
-                    let modulus = matches!(model.material.bending, Bending::Modulus(_));
-                    let width = if modulus { half_width_of(squared.min(1e12)) } else { squared };
-                    known = (squared, extent(width.min(vertices.len() as f64)));
-                }
-                self.rest[i].set_lane(lane, rest);
-                self.positions[i].set_lane(lane, scratch.next[v]);
-                self.masses[i].as_mut_array()[lane] = scratch.mass[v];
-                self.extents[i].as_mut_array()[lane] = known.1;
-            }
-        }
     }
 
-    fn match_shape(
+    fn set(&mut self, lane: usize, i: usize, rest: DVec3, position: DVec3, [mass, extent]: [f64; 2]) {
+        self.rest[i].set_lane(lane, rest);
+        self.positions[i].set_lane(lane, position);
+        self.masses[i].as_mut_array()[lane] = mass;
+        self.extents[i].as_mut_array()[lane] = extent;
+    }
+
+    fn load(
         &mut self,
         model: &CordModel,
         state: &CordState,
         scratch: &CordScratch,
-        pieces: std::ops::Range<usize>,
+        (lane, piece): (usize, usize),
+        beyond: &Beyond,
+        dt: f64,
     ) {
-        let mut turns = [DQuat::IDENTITY; LANES];
-        for (lane, piece) in pieces.enumerate() {
-            // From the frame at rest to the material frame now; without torsion the roll is anybody's.
-            if model.material.torsion.is_some() {
-                let s = state.segments(piece).start;
-                let frame = |x: DVec3, y: DVec3| DMat3::from_cols(x, y, x.cross(y));
-                let material = DQuat::from_axis_angle(scratch.before[s], state.angles[s]) * state.references[s];
-                let rest = frame(model.rest[s] / model.lengths[s], model.references[s]);
-                let now = frame(scratch.before[s], material);
-                turns[lane] = DQuat::from_mat3(&(now * rest.transpose())).normalize();
+        let (vertices, segments) = (state.vertices(piece), state.segments(piece));
+        let uniform = matches!(model.material.bending, Bending::HalfWidth(_));
+        let mut wide = extent_at(model, state, piece, vertices.start, dt);
+        let mut rest = DVec3::ZERO;
+        for (i, v) in vertices.clone().enumerate() {
+            if i > 0 {
+                let before = v - piece - 1;
+                let length = model.lengths[before] * (1.0 + state.plastic_strains[before]);
+                let now = scratch.next[v].distance(scratch.next[v - 1]);
+                rest += model.rest[before] * (now.max(length) / model.lengths[before]);
+                if !uniform {
+                    wide = extent_at(model, state, piece, v, dt);
+                }
             }
+            let mut mass = scratch.mass[v];
+            for (at_last, end, s) in
+                [(false, vertices.start, segments.start), (true, vertices.end - 1, segments.end - 1)]
+            {
+                let count = if at_last { beyond.after } else { beyond.before };
+                if v == end && count > 0 {
+                    mass = model.masses[s];
+                    let (_, way) = beyond.end(state, scratch, piece, at_last);
+                    let turned = if at_last { model.rest[s] } else { -model.rest[s] };
+                    let rest_way = turned * (way.length() / model.lengths[s]);
+                    for k in 1..=count {
+                        let at = if at_last { beyond.before + i + k } else { beyond.before - k };
+                        let place = scratch.next[v] + way * k as f64;
+                        self.set(lane, at, rest + rest_way * k as f64, place, [mass, wide]);
+                    }
+                }
+            }
+            self.set(lane, beyond.before + i, rest, scratch.next[v], [mass, wide]);
         }
+    }
+
+    fn match_shape(&mut self, model: &CordModel, state: &CordState, scratch: &CordScratch, pieces: [usize; LANES]) {
+        // From the frame at rest to the material frame now; without torsion the roll is anybody's.
+        let turns = pieces.map(|piece| {
+            if model.material.torsion.is_none() {
+                return DQuat::IDENTITY;
+            }
+            let s = state.segments(piece).start;
+            let frame = |x: DVec3, y: DVec3| DMat3::from_cols(x, y, x.cross(y));
+            let material = DQuat::from_axis_angle(scratch.before[s], state.angles[s]) * state.references[s];
+            let rest = frame(model.rest[s] / model.lengths[s], model.references[s]);
+            DQuat::from_mat3(&(frame(scratch.before[s], material) * rest.transpose())).normalize()
+        });
         let chains = Chains { rest: &self.rest, masses: &self.masses, extents: &self.extents };
         match_shape(&mut self.work, chains, &[], Turn::new(turns), Lane::ONE, &mut self.positions);
     }

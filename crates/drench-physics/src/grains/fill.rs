@@ -1,16 +1,28 @@
 //! Where grains come from: regions filled with them, and openings that pour them. None overlap when they appear.
 //!
-//! Grains stand on the closest lattice of balls of the largest radius; each is shaken within the room that its own radius
-//! leaves, so that heaps do not crystallise where sizes differ.
+//! A region is filled as densely as sand lies: grains are set on a shaken lattice and pushed apart until they only touch; what is
+//! still too large for its place is made smaller. They need not fall into place when the scene begins.
 
 use super::state::{GrainState, NewGrain};
-use super::{GrainModel, ball};
+use super::{GrainModel, Spread, ball};
 use crate::error::{PhysicsError, check};
 use crate::region::Region;
+use drench_geometry::neighbours::Neighbours;
 use drench_math::random::Stream;
 use glam::DVec3;
+use rayon::prelude::*;
 
-/// Room between lattice places over the largest diameter.
+/// Part of space that grains fill in a region: sand that was poured, not shaken.
+const DENSITY: f64 = 0.6;
+/// How far grains are shaken off their lattice, over its spacing.
+const SHAKE: f64 = 0.1;
+/// Rounds of pushing apart, and the overlap over the radius at which it is enough.
+const ROUNDS: usize = 60;
+const ENOUGH: f64 = 2e-3;
+/// Rounds after which neighbours are looked up again, and how far a ball may go until then, over the mean radius.
+const LOOK: usize = 10;
+const WAY: f64 = 0.4;
+/// Room between grains that are poured, over the largest diameter.
 const ROOM: f64 = 1.02;
 /// Grains that a region may hold.
 pub const MOST: u64 = 20_000_000;
@@ -35,41 +47,141 @@ pub fn fill(
     let size = high - low;
     check("region", size.min_element(), "larger than nothing, and finite", |x| x > 0.0 && low.is_finite())?;
     check("moisture", beginning.moisture, "at least 0", |x| x >= 0.0)?;
-    let spacing = 2.0 * ROOM * model.sizes().most();
+    let spacing = (2.0_f64.sqrt() * mean_volume(model) / DENSITY).cbrt();
     // Rows, layers and stacks of the closest packing.
     let step = DVec3::new(spacing, spacing * (2.0_f64 / 3.0).sqrt(), spacing * 0.75_f64.sqrt());
     let places = (size / step).ceil();
     let count = places.x * places.y * places.z;
     if count > 8.0 * MOST as f64 {
-        return Err(PhysicsError::GrainCount {
-            count: count as u64,
-            fix: "make the region smaller or `radius` larger: 20 million grains are the limit",
-        });
+        return Err(too_many(count as u64));
     }
     let (sizes, shake) = (stream.child(0), stream.child(1));
-    let mut grains = Vec::new();
+    let (mut positions, mut radii) = (Vec::new(), Vec::new());
     for (layer, row, column) in lattice(places) {
         let odd = f64::from(layer % 2);
         let shift = DVec3::new(0.5 * (f64::from(row % 2) - odd).abs() * spacing, 0.0, odd * step.z / 3.0);
         let place =
             low + 0.5 * spacing + DVec3::new(f64::from(column), f64::from(layer), f64::from(row)) * step + shift;
-        let number = grains.len() as u64;
+        let number = positions.len() as u64;
         let radius = model.sizes().draw(sizes, number);
-        let room = 0.5 * spacing - radius;
-        let position = place + shake.direction(2 * number) * (room * shake.uniform(2 * number + 1).cbrt());
-        if region.depth(position) >= radius {
-            let water = beginning.moisture * model.dry_mass(radius);
-            grains.push(NewGrain { position, velocity: beginning.velocity, radius, water });
+        let position = place + shake.direction(2 * number) * (SHAKE * spacing * shake.uniform(2 * number + 1).cbrt());
+        if region.depth(position) >= 0.9 * radius {
+            positions.push(position);
+            radii.push(radius);
         }
     }
+    push_apart(model, region, &mut positions, &mut radii)?;
+    let balls = positions.iter().zip(&radii).filter(|&(_, &radius)| radius >= 0.98 * model.sizes().least());
+    let grains: Vec<NewGrain> = balls
+        .map(|(&position, &radius)| {
+            let water = beginning.moisture * model.dry_mass(radius);
+            NewGrain { position, velocity: beginning.velocity, radius, water }
+        })
+        .collect();
     match grains.len() as u64 {
         0 => Err(PhysicsError::GrainCount { count: 0, fix: "make the region larger or `radius` smaller" }),
-        count if count > MOST => Err(PhysicsError::GrainCount {
-            count,
-            fix: "make the region smaller or `radius` larger: 20 million grains are the limit",
-        }),
+        count if count > MOST => Err(too_many(count)),
         _ => Ok(grains),
     }
+}
+
+fn too_many(count: u64) -> PhysicsError {
+    let fix = "make the region smaller or `radius` larger: 20 million grains are the limit";
+    PhysicsError::GrainCount { count, fix }
+}
+
+/// Mean volume of a grain [m3].
+fn mean_volume(model: &GrainModel) -> f64 {
+    // The mean of (1 + x)^3 is 1 + 3 <x^2>; an even spread has <x^2> = part^2 / 3.
+    let square = match model.sizes().spread {
+        Spread::Even(part) => part * part / 3.0,
+        Spread::Normal(deviation) => deviation * deviation,
+    };
+    ball(model.sizes().radius) * (1.0 + 3.0 * square)
+}
+
+/// Pushes balls apart and into the region, then makes those smaller that still overlap or stick out.
+fn push_apart(
+    model: &GrainModel,
+    region: &Region,
+    positions: &mut [DVec3],
+    radii: &mut [f64],
+) -> Result<(), PhysicsError> {
+    let way = WAY * model.sizes().radius;
+    let mut settled = false;
+    for _ in 0..ROUNDS / LOOK {
+        let near = nearby(model, positions, 2.0 * way)?;
+        for _ in 0..LOOK {
+            let found = shove(region, positions, radii, &near, way / LOOK as f64);
+            settled = found.iter().all(|&(_, deepest, _)| deepest < ENOUGH);
+            positions.iter_mut().zip(&found).for_each(|(position, &(place, _, _))| *position = place);
+        }
+        if settled {
+            break;
+        }
+    }
+    let near = nearby(model, positions, 0.0)?;
+    let found = shove(region, positions, radii, &near, 0.0);
+    radii.iter_mut().zip(&found).for_each(|(radius, &(_, _, fitting))| *radius = fitting);
+    Ok(())
+}
+
+/// For each ball the others whose surfaces may be within `reach` [m]: offsets and numbers.
+fn nearby(model: &GrainModel, positions: &[DVec3], reach: f64) -> Result<(Vec<usize>, Vec<u32>), PhysicsError> {
+    let cell = 2.0 * model.sizes().most() + reach;
+    let mut neighbours = Neighbours::new();
+    neighbours.rebuild(positions, cell).map_err(|problem| PhysicsError::search("grains", &problem))?;
+    let lists: Vec<Vec<u32>> = (positions.par_iter().enumerate())
+        .map(|(i, &x)| {
+            let mut near = Vec::new();
+            neighbours.for_each_near(x, |j| {
+                if j as usize != i && (positions[j as usize] - x).length_squared() < cell * cell {
+                    near.push(j);
+                }
+            });
+            near
+        })
+        .collect();
+    let mut offsets = vec![0];
+    offsets.extend(lists.iter().scan(0, |end, list| {
+        *end += list.len();
+        Some(*end)
+    }));
+    Ok((offsets, lists.concat()))
+}
+
+/// Where each ball should go, at most `farthest` [m]; how deep it overlaps over its radius; and what radius would just touch.
+fn shove(
+    region: &Region,
+    positions: &[DVec3],
+    radii: &[f64],
+    (offsets, near): &(Vec<usize>, Vec<u32>),
+    farthest: f64,
+) -> Vec<(DVec3, f64, f64)> {
+    (positions.par_iter().zip(radii).enumerate())
+        .map(|(i, (&x, &radius))| {
+            let (mut push, mut deepest, mut fitting) = (DVec3::ZERO, 0.0_f64, radius);
+            for &j in &near[offsets[i]..offsets[i + 1]] {
+                let (apart, reach) = (x - positions[j as usize], radius + radii[j as usize]);
+                let square = apart.length_squared();
+                if square < reach * reach {
+                    let distance = square.sqrt();
+                    push += apart.normalize_or(DVec3::Y) * (0.5 * (reach - distance));
+                    deepest = deepest.max((reach - distance) / radius);
+                    fitting = fitting.min(distance * radius / reach * (1.0 - 1e-12));
+                }
+            }
+            let depth = region.depth(x + push);
+            if depth < radius {
+                let slope = |axis: DVec3| region.depth(x + push + axis * (1e-3 * radius)) - depth;
+                let inward = DVec3::new(slope(DVec3::X), slope(DVec3::Y), slope(DVec3::Z)).normalize_or_zero();
+                push += inward * (radius - depth);
+            }
+            let depth = region.depth(x);
+            deepest = deepest.max((radius - depth) / radius);
+            (x + push.clamp_length_max(farthest), deepest, fitting.min(depth))
+        })
+        .collect()
 }
 
 fn lattice(places: DVec3) -> impl Iterator<Item = (i32, i32, i32)> {
@@ -79,8 +191,7 @@ fn lattice(places: DVec3) -> impl Iterator<Item = (i32, i32, i32)> {
 
 /// About how many grains fill a region, without filling it: what a check tells.
 pub fn estimate(model: &GrainModel, region: &Region) -> u64 {
-    // The closest packing fills 0.7405 of space.
-    (region.volume() * 0.7405 / ball(ROOM * model.sizes().most())) as u64
+    (region.volume() * DENSITY / mean_volume(model)) as u64
 }
 
 /// A round opening that pours grains.
@@ -168,8 +279,9 @@ pub fn pour(
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Material, Sizes, Spread};
+    use super::super::{Material, Sizes};
     use super::*;
+    use crate::contact::Placement;
     use drench_geometry::field::Field;
 
     fn model() -> GrainModel {

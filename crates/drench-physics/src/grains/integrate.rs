@@ -60,9 +60,9 @@ pub(crate) fn advance(
                 if let Some(force) = surroundings.forces.get(i) {
                     load.force += *force;
                 }
-                let acceleration = load.force / mass + surroundings.gravity;
-                let angular = load.torque / (BALL * mass * sizes[i] * sizes[i]);
                 let rim = sizes[i] * sizes[i];
+                let acceleration = load.force * mass.recip() + surroundings.gravity;
+                let angular = load.torque * (BALL * mass * rim).recip();
                 if let (Some(sleep), true) = (model.sleep(), vigil[k] < Vigil::Awake) {
                     let woken = exceeds(2.0 * sleep.acceleration, acceleration, angular, rim);
                     vigil[k] = if woken { Vigil::Awake } else { Vigil::Asleep };
@@ -145,11 +145,10 @@ impl Summing<'_> {
     fn total(&self, grain: usize) -> Load {
         let mut load = self.loads[grain];
         for &(link, _) in self.others(grain) {
+            // Most are zero; adding those changes no bit and costs less than asking.
             let reaction = &self.reactions[link as usize];
-            if reaction.active > 0.0 {
-                load.force += reaction.force.as_dvec3();
-                load.torque += reaction.torque.as_dvec3();
-            }
+            load.force += reaction.force.as_dvec3();
+            load.torque += reaction.torque.as_dvec3();
         }
         load
     }

@@ -103,7 +103,7 @@ pub fn solve(
             touches_stale = true;
         }
         if touches_stale {
-            solids::list(state, &solids, bodies, skin + bridges, dt);
+            solids::list(state, &solids, bodies, skin + 2.0 * bridges, dt);
             touches_stale = false;
         }
         scratch.presses.resize(state.touches.len(), Default::default());
@@ -148,7 +148,7 @@ pub fn solve(
     if stale && search::disordered(state) {
         // The next step would search in any case: renumbering now disturbs nobody who counts on numbers.
         search::search(model, state, scratch, true)?;
-        solids::list(state, &solids, bodies, skin + bridges, dt);
+        solids::list(state, &solids, bodies, skin + 2.0 * bridges, dt);
         tally.searches += 1;
     }
     heap::count(model, state, &solids, &carriers, &mut tally);

@@ -40,8 +40,8 @@ impl Default for Material {
         Self {
             density: 2650.0,
             restitution: 0.4,
-            friction: 0.5,
-            rolling_friction: 0.1,
+            friction: 0.6,
+            rolling_friction: 0.3,
             stiffness: Stiffness::default(),
         }
     }

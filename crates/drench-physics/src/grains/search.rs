@@ -74,12 +74,20 @@ pub(crate) fn search(
 
     let count = state.len();
     search.pieces.resize_with(count.div_ceil(PIECE), Found::default);
-    let (neighbours, grains, renumbered) = (&scratch.neighbours, &*state, renumber);
+    let (neighbours, grains) = (&scratch.neighbours, &*state);
     search.pieces.par_iter_mut().enumerate().for_each(|(piece, found)| {
         found.counts.clear();
         found.partners.clear();
+        // Neighbours in memory are mostly in the same cell: look around once.
+        let (mut cell, mut around) = (None, Vec::with_capacity(27));
         for i in piece * PIECE..((piece + 1) * PIECE).min(count) {
             let (x, radius) = (grains.positions[i], grains.radii[i] + reach);
+            let here = neighbours.cell_of(x);
+            if cell != Some(here) {
+                cell = Some(here);
+                around.clear();
+                around.extend(neighbours.around(here));
+            }
             let first = found.partners.len();
             let mut offer = |j: usize| {
                 if j > i {
@@ -89,11 +97,11 @@ pub(crate) fn search(
                     }
                 }
             };
-            for range in neighbours.around(neighbours.cell_of(x)) {
-                if renumbered {
-                    range.for_each(&mut offer);
+            for range in &around {
+                if renumber {
+                    range.clone().for_each(&mut offer);
                 } else {
-                    neighbours.order()[range].iter().for_each(|&j| offer(j as usize));
+                    neighbours.order()[range.clone()].iter().for_each(|&j| offer(j as usize));
                 }
             }
             found.partners[first..].sort_unstable();
@@ -138,7 +146,8 @@ fn carry_over(state: &mut GrainState, search: &Search) {
             for (&partner, link) in partners.by_ref().take(count as usize) {
                 let b = number(partner as usize);
                 let (low, high) = (a.min(b), a.max(b));
-                *link = Link { partner, ..Link::default() };
+                // Wet grains are put into the world with the bridges that reach; dry ones lose theirs at once.
+                *link = Link { partner, bridge: if high >= known { 1.0 } else { 0.0 }, ..Link::default() };
                 if low < known {
                     let own = &old_links[old_offsets[low] as usize..old_offsets[low + 1] as usize];
                     if let Some(old) = own.iter().find(|old| old.partner as usize == high) {

@@ -1,6 +1,6 @@
 //! Divergence-free SPH: pressure that keeps the density, and pressure that keeps its rate of change [Bender2017].
 //!
-//! With neighbours j (masses m_j, velocities v_j) and samples b of solids (ψ_b = ρ0 V_b, velocities v_b), the rate of
+//! With neighbours j (masses m_j, velocities v_j) and samples b of solids (ψ_b = ρ0 V_b, twice if mirrored, velocities v_b), the rate of
 //! the density and the velocity change by pressure impulses κ = dt p/ρ² are
 //!
 //! ```text
@@ -11,13 +11,20 @@
 //! D is the adjoint of G in the inner product weighted by mass, so D G is symmetric and not negative, and the two problems
 //!
 //! ```text
-//! density:     (ρ_i − ρ0)/dt + D (v − G κ) ≤ 0,   κ ≥ 0,   one of them zero
-//! divergence:                  D (v − G κ) ≤ 0,   κ ≥ 0,   one of them zero
+//! divergence:  D (v − G κ) ≤ s (ρ0 − ρ_i)/dt,   κ ≥ 0,   one of them tight
+//! density:     D (v − G κ) ≤ (ρ0 − ρ_i)/dt,     κ ≥ 0,   one of them tight
 //! ```
 //!
-//! are convex with bounds: liquids push but do not pull, and a free surface has no pressure. [Bender2017] goes towards the
-//! solution by Jacobi steps; here the same steps, κ + ω r / diag(D G), projected to κ ≥ 0, are accelerated by Nesterov's momentum
-//! with restarts [O'Donoghue2015], which takes about the square root of the number of iterations. Both begin with the last κ.
+//! are convex with bounds: liquids push but do not pull, and a free surface has no pressure. The divergence solve acts on
+//! velocities. Spray, below nine tenths of the density, may come together at once (s = 1); what is nearly dense settles slowly
+//! (s = 0.03), because what density it lacks is a matter of arrangement; what is compressed takes back a part of that (s = 0.3). The
+//! density solve takes away what compression is left, by moving particles apart without giving them velocity.
+//!
+//! Two things differ from [Bender2017], where both solves change velocities. Taking away compression within one step needs
+//! velocities of (ρ/ρ0 − 1) times length over dt, which would stay and shake water at rest; as a displacement it is gone after the step
+//! [Kugelstadt2019]. And its Jacobi steps, κ + ω r / diag(D G), projected to κ ≥ 0, are accelerated by Nesterov's momentum with
+//! restarts [O'Donoghue2015], which takes about the square root of the number of iterations. The divergence solve begins with the
+//! last pressure.
 //!
 //! | symbol | field |
 //! |---|---|
@@ -26,8 +33,7 @@
 //! | Σ m_j ∇W, Σ ψ_b ∇W | `Fields::gradient`, `Fields::wall` |
 //! | 1 / diag(D G) | `Fields::inverse_diagonal` |
 //!
-//! Breaks down: particles with less than a third of their neighbours feel no divergence solve, as in [Bender2017]; a column
-//! that is thousands of particles high needs many iterations after a sudden change of its load.
+//! Breaks down: a column that is thousands of particles high needs many iterations after a sudden change of its load.
 
 use super::fields::{Fields, dot, for_each_row};
 use super::rows::{PIECE, Rows};
@@ -60,8 +66,12 @@ impl Parameters {
     }
 }
 
-/// Neighbours that a particle must have to take part in the divergence solve [Bender2017].
-const NEIGHBOURS: u32 = 20;
+/// Density over that of rest below which liquid is spray and may be compressed at once.
+const THIN: f32 = 0.9;
+/// Part of what density is missing that may come back in a step where there is more than that.
+const SETTLING: f32 = 0.03;
+/// Part of the compression that velocities take back in a step; displacements take back the rest.
+const DRIFT: f32 = 0.3;
 /// Part of the Jacobi step that is taken. D G scaled to a unit diagonal has eigenvalues up to about 3; accelerated steps diverge
 /// from 0.5 on.
 const STEP: f32 = 0.3;
@@ -74,20 +84,26 @@ pub(crate) struct Solved {
     pub error: f64,
 }
 
-/// Lets pressure remove compression: predicted density at most ρ0.
-pub(crate) fn solve_density(fields: &mut Fields, rest: f64, dt: f64, parameters: &Parameters) -> Solved {
-    let (rest, rate) = (rest as f32, (1.0 / dt) as f32);
-    let problem = Problem { error: parameters.density_error, least: 2, most: parameters.most_iterations, rest, rate };
-    // Pressure may push on anything; what is too thin is not compressed and has none.
-    solve(fields, &problem, |density, _| (density - rest) * rate)
-}
-
-/// Lets pressure remove the rate of compression.
+/// Finds the pressure that keeps velocities from compressing the liquid.
 pub(crate) fn solve_divergence(fields: &mut Fields, rest: f64, dt: f64, parameters: &Parameters) -> Solved {
     let (rest, rate) = (rest as f32, (1.0 / dt) as f32);
-    let problem =
-        Problem { error: parameters.divergence_error, least: 1, most: parameters.most_iterations, rest, rate };
-    solve(fields, &problem, |_, count| if count < NEIGHBOURS { f32::NEG_INFINITY } else { 0.0 })
+    // What divergence is left compresses the liquid in every step: it should not be more than the drift is taken back by.
+    let error = parameters.divergence_error.min(f64::from(DRIFT) * parameters.density_error);
+    let problem = Problem { error, least: 2, most: parameters.most_iterations, rest, rate };
+    let thin = THIN * rest;
+    let part = |density: f32| match density {
+        dense if dense > rest => DRIFT,
+        spray if spray < thin => 1.0,
+        _ => SETTLING,
+    };
+    solve(fields, &problem, |density| (density - rest) * rate * part(density))
+}
+
+/// Finds velocities that, over one step, take away compression: density at most ρ0.
+pub(crate) fn solve_density(fields: &mut Fields, rest: f64, dt: f64, parameters: &Parameters) -> Solved {
+    let (rest, rate) = (rest as f32, (1.0 / dt) as f32);
+    let problem = Problem { error: parameters.density_error, least: 1, most: parameters.most_iterations, rest, rate };
+    solve(fields, &problem, |density| (density - rest) * rate)
 }
 
 struct Problem {
@@ -107,9 +123,8 @@ struct Progress {
     uphill: f64,
 }
 
-/// Finds κ and leaves v = v* − G κ. `source` gives what is added to D v, from density and number of neighbours; −∞ takes a
-/// particle out of the problem.
-fn solve(fields: &mut Fields, problem: &Problem, source: impl Fn(f32, u32) -> f32 + Sync) -> Solved {
+/// Finds κ and leaves v = v* − G κ. `source` gives what is added to D v for a density.
+fn solve(fields: &mut Fields, problem: &Problem, source: impl Fn(f32) -> f32 + Sync) -> Solved {
     let count = fields.v.len();
     std::mem::swap(&mut fields.v, &mut fields.free);
     fields.kappa_last.copy_from_slice(&fields.kappa);
@@ -160,21 +175,9 @@ fn apply(fields: &mut Fields) {
 }
 
 /// One projected step: κ_next from κ and the residual at v.
-fn improve(fields: &mut Fields, source: &(impl Fn(f32, u32) -> f32 + Sync)) -> Progress {
-    let Fields {
-        points,
-        rows,
-        v,
-        density,
-        wall,
-        wall_rate,
-        inverse_diagonal,
-        counts,
-        kappa,
-        kappa_next,
-        kappa_last,
-        ..
-    } = fields;
+fn improve(fields: &mut Fields, source: &(impl Fn(f32) -> f32 + Sync)) -> Progress {
+    let Fields { points, rows, v, density, wall, wall_rate, inverse_diagonal, kappa, kappa_next, kappa_last, .. } =
+        fields;
     let x = &points.x;
     let masses = &points.masses;
     let piece_progress = |piece: usize, next: &mut [f32], rows: &Rows| {
@@ -182,13 +185,12 @@ fn improve(fields: &mut Fields, source: &(impl Fn(f32, u32) -> f32 + Sync)) -> P
         for (number, next) in next.iter_mut().enumerate() {
             let i = piece * PIECE + number;
             let inverse = inverse_diagonal[i];
-            let source = source(density[i], counts[i]);
-            if inverse == 0.0 || source == f32::NEG_INFINITY {
+            if inverse == 0.0 {
                 *next = 0.0;
                 continue;
             }
             let (others, weights) = rows.row(number);
-            let residual = source + rate_of(x, v, i, others, weights) + dot(v[i], wall[i]) - wall_rate[i];
+            let residual = source(density[i]) + rate_of(x, v, i, others, weights) + dot(v[i], wall[i]) - wall_rate[i];
             *next = (kappa[i] + STEP * residual * inverse).max(0.0);
             // Too little pressure, or pressure where there should be less.
             progress.error += f64::from(if kappa[i] > 0.0 { residual.abs() } else { residual.max(0.0) });

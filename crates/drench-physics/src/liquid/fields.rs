@@ -19,14 +19,12 @@ pub(crate) struct Fields {
     pub density: Vec<f32>,
     /// Σ m_j ∇W over liquid neighbours [kg/m4].
     pub gradient: Vec<f32x4>,
-    /// Σ ψ_b ∇W over solids [kg/m4].
+    /// Σ ψ_b ∇W over solids, as often as they count in pressure [kg/m4].
     pub wall: Vec<f32x4>,
-    /// Σ ψ_b v_b · ∇W [kg/(m3 s)].
+    /// Σ ψ_b v_b · ∇W, as often as they count in pressure [kg/(m3 s)].
     pub wall_rate: Vec<f32>,
     /// One over the answer of the density's rate to the particle's own pressure; 0 where pressure has no hold.
     pub inverse_diagonal: Vec<f32>,
-    /// Neighbours of either kind.
-    pub counts: Vec<u32>,
     /// Pressure impulses dt p/ρ² [m5/(kg s)].
     pub kappa: Vec<f32>,
     pub kappa_next: Vec<f32>,
@@ -53,7 +51,6 @@ impl Fields {
         for values in scalars {
             values.resize(count, 0.0);
         }
-        self.counts.resize(count, 0);
     }
 }
 

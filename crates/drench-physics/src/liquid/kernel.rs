@@ -34,29 +34,6 @@ impl CubicSpline {
         let scale = 6.0 * self.scale / (self.support * self.support);
         if q <= 0.5 { scale * (3.0 * q - 2.0) } else { -scale * (1.0 - q).max(0.0).powi(2) / q }
     }
-
-    /// (W''(r) − W'(r)/r) / r² [1/m7]: what the outer product of the offset has in the Hessian beside W'/r times unity.
-    pub fn bend(&self, r: f64) -> f64 {
-        let q = r / self.support;
-        let scale = 6.0 * self.scale / self.support.powi(4);
-        if q <= 0.5 { scale * 3.0 / q } else { scale * (1.0 - q * q).max(0.0) / (q * q * q) }
-    }
-
-    /// ∫ w² over the depth from 0 to H [1/m], where w(x) = 2π ∫ W r dr from x to H is the gradient of a smoothed half
-    /// space at the depth x.
-    pub fn interface(&self) -> f64 {
-        let cells = 2000;
-        let step = self.support / f64::from(cells);
-        // From the rim inwards: w grows by 2π W r dr.
-        let (mut w, mut sum) = (0.0, 0.0);
-        for cell in (0..cells).rev() {
-            let r = step * (f64::from(cell) + 0.5);
-            let rise = 2.0 * PI * self.value(r) * r * step;
-            sum += (w + 0.5 * rise) * (w + 0.5 * rise) * step;
-            w += rise;
-        }
-        sum
-    }
 }
 
 /// The three kernels of [Mueller2003].
@@ -129,9 +106,6 @@ mod tests {
             let (r, e) = (0.001 * f64::from(i) + 1e-4, 1e-7);
             let first = (kernel.value(r + e) - kernel.value(r - e)) / (2.0 * e);
             assert!((kernel.slope(r) * r - first).abs() < 1e-5 * kernel.scale / 0.1, "{r}");
-            let second = (kernel.slope(r + e) * (r + e) - kernel.slope(r - e) * (r - e)) / (2.0 * e);
-            let bend = (second - kernel.slope(r)) / (r * r);
-            assert!((kernel.bend(r) - bend).abs() < 1e-5 * (bend.abs() + kernel.scale / 1e-4), "{r}");
         }
     }
 

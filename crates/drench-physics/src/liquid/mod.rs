@@ -36,6 +36,7 @@ mod tests;
 pub use material::Material;
 pub use state::{Droplet, LiquidState};
 pub use step::{LiquidScratch, Tally, solve};
+pub use tension::cohesion;
 
 use crate::contact::Collider;
 use crate::error::{PhysicsError, check};

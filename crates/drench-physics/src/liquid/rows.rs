@@ -113,8 +113,6 @@ pub(crate) struct RowSums {
     pub gradient: f32x4,
     /// Σ m_j |∇W|² [kg/m8].
     pub squares: f32,
-    /// Neighbours.
-    pub count: u32,
 }
 
 /// Where a search looks: points in z-order in cells of one support.
@@ -239,11 +237,67 @@ impl Search<'_> {
         for (&other, &weight) in row.iter().zip(&weights[begin..]) {
             gradient += (x - self.points.x[other as usize]) * f32x4::splat(weight);
         }
-        RowSums { density: density.reduce_add(), gradient, squares: sum_squares.reduce_add(), count: count as u32 }
+        RowSums { density: density.reduce_add(), gradient, squares: sum_squares.reduce_add() }
     }
 }
 
 #[inline]
 fn eight(values: &[f32], from: usize) -> f32x8 {
     f32x8::new(*values[from..].first_chunk().expect("coordinates are padded"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drench_math::random::Stream;
+    use glam::DVec3;
+
+    /// Every row against a search in double precision over all pairs.
+    #[test]
+    fn rows_and_sums_are_those_of_brute_force() {
+        let kernel = CubicSpline::new(0.2);
+        let stream = Stream::new(1, "rows");
+        let mut positions: Vec<DVec3> =
+            (0..700).map(|i| (stream.direction(i) * stream.uniform(9_000 + i)) * 0.6).collect();
+        let mut neighbours = Neighbours::new();
+        neighbours.rebuild(&positions, kernel.support).unwrap();
+        positions = neighbours.order().iter().map(|&i| positions[i as usize]).collect();
+        let mass = |i: usize| 1.0 + 0.001 * i as f64;
+        let mut points = Points::default();
+        points.set(positions.len(), |i| positions[i].as_vec3().to_array(), |i| mass(i) as f32);
+        let search = Search { neighbours: &neighbours, points: &points, kernel: Kernel8::new(&kernel) };
+        let mut rows = Rows::default();
+        let mut sums = Vec::new();
+        let seeker = |i: usize| (neighbours.cell_of(positions[i]), points.x[i], i as u32);
+        search.fill(&mut rows, positions.len(), seeker, |_, sum| sums.push(sum));
+        let mut found = 0;
+        for (i, &p) in positions.iter().enumerate() {
+            let (others, weights) = rows.row(i);
+            let (mut density, mut gradient, mut squares) = (0.0, DVec3::ZERO, 0.0);
+            for (j, &q) in positions.iter().enumerate() {
+                let (r, d) = ((p - q).length(), p - q);
+                if j == i || r >= kernel.support {
+                    continue;
+                }
+                density += mass(j) * kernel.value(r);
+                gradient += d * mass(j) * kernel.slope(r);
+                squares += mass(j) * (kernel.slope(r) * r).powi(2);
+                match others.iter().position(|&other| other as usize == j) {
+                    Some(at) => {
+                        let expected = mass(j) * kernel.slope(r);
+                        assert!((f64::from(weights[at]) - expected).abs() < 1e-5 * kernel.scale / 0.04);
+                        found += 1;
+                    }
+                    None => assert!(r > kernel.support * (1.0 - 1e-6), "{i} {j} {r}"),
+                }
+            }
+            let scale = kernel.scale;
+            assert!((f64::from(sums[i].density) - density).abs() < 1e-5 * (scale + density));
+            let [x, y, z, w] = sums[i].gradient.to_array().map(f64::from);
+            assert!(w == 0.0 && (DVec3::new(x, y, z) - gradient).length() < 1e-5 * 30.0 * scale / 0.2);
+            assert!((f64::from(sums[i].squares) - squares).abs() < 1e-5 * 30.0 * (scale / 0.2).powi(2));
+        }
+        assert_eq!(found, rows.others.len());
+        assert!(found > 10_000, "{found}");
+    }
 }

@@ -18,10 +18,8 @@ pub struct LiquidState {
     pub ids: Vec<u64>,
     /// When each particle came into being [s].
     pub births: Vec<f64>,
-    /// p / ρ² of the last pressure solve [m5/(kg s2)], where the next one begins.
+    /// p / ρ² of the last step [m5/(kg s2)], where the next one begins.
     pub pressures: Vec<f32>,
-    /// The same of the last divergence solve, as an impulse [m5/(kg s)].
-    pub impulses: Vec<f32>,
     /// The next number to give.
     pub next_id: u64,
 }
@@ -91,7 +89,6 @@ impl LiquidState {
             self.births.push(drop.birth);
             self.ids.push(self.next_id);
             self.pressures.push(0.0);
-            self.impulses.push(0.0);
             self.next_id += 1;
         }
         drops.iter().map(|drop| drop.mass).sum()
@@ -114,7 +111,6 @@ impl LiquidState {
                 self.births[kept] = self.births[i];
                 self.ids[kept] = self.ids[i];
                 self.pressures[kept] = self.pressures[i];
-                self.impulses[kept] = self.impulses[i];
             }
             kept += 1;
         }
@@ -124,7 +120,6 @@ impl LiquidState {
         self.births.truncate(kept);
         self.ids.truncate(kept);
         self.pressures.truncate(kept);
-        self.impulses.truncate(kept);
         mass
     }
 
@@ -141,7 +136,6 @@ impl LiquidState {
         permute(&mut self.births, order, &mut buffer.doubles);
         permute(&mut self.ids, order, &mut buffer.integers);
         permute(&mut self.pressures, order, &mut buffer.singles);
-        permute(&mut self.impulses, order, &mut buffer.singles);
     }
 }
 

@@ -1,4 +1,4 @@
-//! One substep of a liquid. Read [`solve`] and `step` from top to bottom: they are the algorithm.
+//! One substep of a liquid. Read [`solve`] and `Step::advance` from top to bottom: they are the algorithm.
 
 use super::dfsph::{self, Solved};
 use super::fields::{Fields, dot};
@@ -76,6 +76,10 @@ struct Step<'a, 'b> {
     frame: Frame,
     /// Length of the step [s].
     dt: f64,
+    /// Part of the substep that is over [s].
+    since: f64,
+    /// Part of the substep that is left, this step included [s].
+    left: f64,
 }
 
 /// One substep of `dt` seconds, in as many steps as the liquid needs; they divide it exactly.
@@ -100,7 +104,9 @@ pub fn solve(
         let (length, hurried) = longest_step(model, state, surroundings)?;
         let steps = (left / length - 1e-9).ceil().max(1.0);
         let length = left / steps;
-        step(model, state, scratch, surroundings, reactions, (length, dt - left), dt, &mut tally)?;
+        let frame = frame(model, state);
+        let step = Step { model, surroundings, frame, dt: length, since: dt - left, left };
+        step.advance(state, scratch, reactions, &mut tally)?;
         tally.steps += 1;
         tally.hurried += u32::from(hurried);
         tally.shortest = tally.shortest.min(length);
@@ -160,45 +166,11 @@ fn longest_step(
     Ok((longest.max(limits.shortest), longest < limits.shortest))
 }
 
-fn step(
-    model: &LiquidModel,
-    state: &mut LiquidState,
-    scratch: &mut LiquidScratch,
-    surroundings: &Surroundings,
-    reactions: &mut Reactions,
-    (dt, since): (f64, f64),
-    substep: f64,
-    tally: &mut Tally,
-) -> Result<(), PhysicsError> {
+/// Kernel and origin of a step.
+fn frame(model: &LiquidModel, state: &LiquidState) -> Frame {
     let kernel = CubicSpline::new(model.support());
-    let frame = Frame {
-        origin: origin(state, model.support()),
-        kernel,
-        kernel8: Kernel8::new(&kernel),
-        density: model.material.density,
-    };
-    let step = Step { model, surroundings, frame, dt };
-    sort(state, scratch, kernel.support)?;
-    step.find_neighbours(state, scratch);
-    step.meet_solids(state, scratch, reactions, since, substep)?;
-    step.weigh_pressure(&mut scratch.fields);
-    match &model.method {
-        Method::Dfsph(parameters) => {
-            let solved = step.remove_divergence(state, scratch, parameters);
-            tally.divergence_iterations += solved.iterations;
-            tally.unconverged += u32::from(solved.error > parameters.divergence_error);
-            tally.viscosity_iterations += step.apply_forces(state, scratch);
-            let solved = step.remove_compression(state, scratch, parameters);
-            tally.density_iterations += solved.iterations;
-            tally.density_error = tally.density_error.max(solved.error);
-            tally.unconverged += u32::from(solved.error > parameters.density_error);
-        }
-        Method::Mueller2003(parameters) => step.apply_springs(state, scratch, parameters),
-    }
-    push_back(scratch, surroundings, reactions);
-    let moves = state.positions.par_iter_mut().zip(&state.velocities);
-    moves.with_min_len(PIECE).for_each(|(position, velocity)| *position += *velocity * dt);
-    Ok(())
+    let origin = origin(state, kernel.support);
+    Frame { origin, kernel, kernel8: Kernel8::new(&kernel), density: model.material.density }
 }
 
 /// Where single precision counts from: near the middle of the liquid, so that stray drops cost it nothing.
@@ -232,6 +204,34 @@ fn push_back(scratch: &LiquidScratch, surroundings: &Surroundings, reactions: &m
 }
 
 impl Step<'_, '_> {
+    fn advance(
+        &self,
+        state: &mut LiquidState,
+        scratch: &mut LiquidScratch,
+        reactions: &mut Reactions,
+        tally: &mut Tally,
+    ) -> Result<(), PhysicsError> {
+        sort(state, scratch, self.frame.kernel.support)?;
+        self.find_neighbours(state, scratch);
+        self.meet_solids(state, scratch, reactions)?;
+        self.weigh_pressure(&mut scratch.fields);
+        match &self.model.method {
+            Method::Dfsph(parameters) => {
+                tally.viscosity_iterations += self.apply_forces(state, scratch);
+                let solved = self.remove_divergence(state, scratch, parameters);
+                tally.divergence_iterations += solved.iterations;
+                tally.unconverged += u32::from(solved.error > parameters.divergence_error);
+                let solved = self.remove_compression(state, scratch, parameters);
+                tally.density_iterations += solved.iterations;
+                tally.density_error = tally.density_error.max(solved.error);
+                tally.unconverged += u32::from(solved.error > parameters.density_error);
+            }
+            Method::Mueller2003(parameters) => self.apply_springs(state, scratch, parameters),
+        }
+        push_back(scratch, self.surroundings, reactions);
+        Ok(())
+    }
+
     fn find_neighbours(&self, state: &LiquidState, scratch: &mut LiquidScratch) {
         let LiquidScratch { fields, neighbours, before, .. } = scratch;
         let count = state.len();
@@ -240,12 +240,12 @@ impl Step<'_, '_> {
         fields.points.set(count, |i| frame.local(positions[i]), |i| state.masses[i] as f32);
         take_velocities(&mut fields.v, state);
         before.clone_from(&fields.v);
-        let Fields { points, rows, density, gradient, counts, inverse_diagonal, .. } = fields;
+        let Fields { points, rows, density, gradient, inverse_diagonal, .. } = fields;
         let search = Search { neighbours, points, kernel: frame.kernel8 };
         let own = frame.kernel.value(0.0) as f32;
         let out = density.par_chunks_mut(PIECE).zip(gradient.par_chunks_mut(PIECE));
-        let out = out.zip(counts.par_chunks_mut(PIECE)).zip(inverse_diagonal.par_chunks_mut(PIECE));
-        out.zip(rows).enumerate().for_each(|(piece, ((((density, gradient), counts), squares), rows))| {
+        let out = out.zip(inverse_diagonal.par_chunks_mut(PIECE));
+        out.zip(rows).enumerate().for_each(|(piece, (((density, gradient), squares), rows))| {
             let seeker = |number: usize| {
                 let i = piece * PIECE + number;
                 (neighbours.cell_of(positions[i]), points.x[i], i as u32)
@@ -253,7 +253,6 @@ impl Step<'_, '_> {
             search.fill(rows, density.len(), seeker, |number, sums| {
                 density[number] = own * points.masses[piece * PIECE + number] + sums.density;
                 gradient[number] = sums.gradient;
-                counts[number] = sums.count;
                 squares[number] = sums.squares;
             });
         });
@@ -265,17 +264,14 @@ impl Step<'_, '_> {
         state: &LiquidState,
         scratch: &mut LiquidScratch,
         reactions: &Reactions,
-        since: f64,
-        substep: f64,
     ) -> Result<(), PhysicsError> {
         let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
         let (samples, others) = (&self.surroundings.samples, &self.surroundings.foreign);
         fields.wall.fill(f32x4::ZERO);
         fields.wall_rate.fill(0.0);
 
-        let until_end = substep - since;
         let given = samples.positions.iter().zip(samples.velocities);
-        let positions = given.map(|(&position, &velocity)| position - velocity * until_end);
+        let positions = given.map(|(&position, &velocity)| position - velocity * self.left);
         let velocity = |b: usize| match reactions.bodies.get(samples.bodies[b] as usize) {
             Some(body) => body.velocity_at(samples.positions[b]),
             None => samples.velocities[b],
@@ -288,7 +284,7 @@ impl Step<'_, '_> {
 
         let moved = |f: usize| others.velocities[f] + reactions.foreign[f] * others.inverse_masses[f];
         let positions = others.positions.iter().zip(others.velocities);
-        let positions = positions.map(|(&position, &velocity)| position + velocity * since);
+        let positions = positions.map(|(&position, &velocity)| position + velocity * self.since);
         foreign.place(positions, &Volumes::Given(others.volumes), moved, &self.frame)?;
         foreign.meet(fields, &state.positions, &self.frame);
         foreign_impulses.clear();
@@ -308,23 +304,10 @@ impl Step<'_, '_> {
         });
     }
 
-    fn remove_divergence(
-        &self,
-        state: &mut LiquidState,
-        scratch: &mut LiquidScratch,
-        parameters: &dfsph::Parameters,
-    ) -> Solved {
-        scratch.fields.kappa.copy_from_slice(&state.impulses);
-        let solved = dfsph::solve_divergence(&mut scratch.fields, self.frame.density, self.dt, parameters);
-        state.impulses.copy_from_slice(&scratch.fields.kappa);
-        collect_pressure(scratch);
-        give_velocities(state, &scratch.fields.v, &scratch.before);
-        solved
-    }
-
     /// Gravity in double precision; surface tension, viscosity and drag, which depend on neighbours, in single.
     fn apply_forces(&self, state: &mut LiquidState, scratch: &mut LiquidScratch) -> u32 {
         self.fall(state, scratch);
+        self.lean_on_walls(state, scratch);
         self.apply_tension(scratch);
         let iterations = self.apply_viscosity(scratch);
         self.apply_drag(scratch);
@@ -338,14 +321,40 @@ impl Step<'_, '_> {
         scratch.before.clone_from(&scratch.fields.v);
     }
 
+    /// Pressure goes on growing downwards behind a wall: p_b − p_i = ρ0 g · (x_b − x_i) [Adami2012]. Without it, liquid at walls would
+    /// miss part of its buoyancy and sink. Only what is under pressure leans on walls: a drop that falls along one does not.
+    fn lean_on_walls(&self, state: &LiquidState, scratch: &mut LiquidScratch) {
+        let LiquidScratch { fields, walls, wall_impulses, .. } = scratch;
+        let (gravity, strength) = (lanes(self.surroundings.gravity), (self.dt / self.frame.density) as f32);
+        // 1 from the pressure at a depth of one spacing on.
+        let depth = self.model.spacing * self.surroundings.gravity.length() / self.frame.density;
+        let full = (1.0 / depth.max(f64::MIN_POSITIVE)).min(1e30) as f32;
+        let share = |i: usize| strength * (state.pressures[i] * full).min(1.0);
+        let x = &fields.points.x;
+        let pair =
+            |i: usize, offset: f32x4, weight: f32| offset * f32x4::splat(share(i) * weight * dot(gravity, offset));
+        fields.v.par_chunks_mut(PIECE).zip(&walls.rows).enumerate().for_each(|(piece, (v, rows))| {
+            for (number, v) in v.iter_mut().enumerate() {
+                let (i, (others, weights)) = (piece * PIECE + number, rows.row(number));
+                let points = others.iter().zip(weights);
+                *v += points
+                    .fold(f32x4::ZERO, |sum, (&b, &weight)| sum + pair(i, x[i] - walls.points.x[b as usize], weight));
+            }
+        });
+        walls.collect(fields, wall_impulses, |i, _, offset, weight| {
+            pair(i, offset, weight) * f32x4::splat(-fields.points.masses[i])
+        });
+    }
+
     fn apply_tension(&self, scratch: &mut LiquidScratch) {
         let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
         let material = &self.model.material;
         if material.surface_tension > 0.0 {
             let angle = self.model.contact_angle;
-            let tension = Tension::new(material.surface_tension, angle, material.density, &self.frame.kernel, self.dt);
+            let tension =
+                Tension::new(material.surface_tension, angle, material.density, self.frame.kernel.support, self.dt);
             for (walls, impulses) in [(&*walls, wall_impulses), (&*foreign, foreign_impulses)] {
-                walls.collect(fields, impulses, |i, b, _, weight| tension.impulse(fields, walls, i, b, weight));
+                walls.collect(fields, impulses, |i, b, _, _| tension.impulse(fields, walls, i, b));
             }
             tension::pull(fields, &[walls, foreign], tension);
         }
@@ -361,6 +370,7 @@ impl Step<'_, '_> {
             strength: (10.0 * nu * self.dt / self.frame.density) as f32,
             soft: (0.01 * self.frame.kernel.support.powi(2)) as f32,
             walls: self.model.wall_friction as f32,
+            half: (0.5 * self.model.spacing) as f32,
         };
         let mut react = |fields: &Fields| {
             for (walls, impulses) in [(&*walls, &mut *wall_impulses), (&*foreign, &mut *foreign_impulses)] {
@@ -412,7 +422,8 @@ impl Step<'_, '_> {
         });
     }
 
-    fn remove_compression(
+    /// Lets pressure act on the velocities.
+    fn remove_divergence(
         &self,
         state: &mut LiquidState,
         scratch: &mut LiquidScratch,
@@ -421,11 +432,29 @@ impl Step<'_, '_> {
         let dt = self.dt as f32;
         let warm = scratch.fields.kappa.iter_mut().zip(&state.pressures);
         warm.for_each(|(kappa, pressure)| *kappa = pressure * dt);
-        let solved = dfsph::solve_density(&mut scratch.fields, self.frame.density, self.dt, parameters);
+        let solved = dfsph::solve_divergence(&mut scratch.fields, self.frame.density, self.dt, parameters);
         let pressures = state.pressures.iter_mut().zip(&scratch.fields.kappa);
         pressures.for_each(|(pressure, kappa)| *pressure = kappa / dt);
         collect_pressure(scratch);
         give_velocities(state, &scratch.fields.v, &scratch.before);
+        solved
+    }
+
+    /// Moves the particles, and apart where they would be too close.
+    fn remove_compression(
+        &self,
+        state: &mut LiquidState,
+        scratch: &mut LiquidScratch,
+        parameters: &dfsph::Parameters,
+    ) -> Solved {
+        let LiquidScratch { fields, before, .. } = scratch;
+        before.clone_from(&fields.v);
+        fields.kappa.fill(0.0);
+        let solved = dfsph::solve_density(fields, self.frame.density, self.dt, parameters);
+        let moves = state.positions.par_iter_mut().zip(&state.velocities).zip(&fields.v).zip(before);
+        moves.with_min_len(PIECE).for_each(|(((position, velocity), after), before)| {
+            *position += (*velocity + vector(*after - *before)) * self.dt;
+        });
         solved
     }
 
@@ -454,6 +483,8 @@ impl Step<'_, '_> {
         let pressures = state.pressures.iter_mut().zip(&fields.kappa);
         pressures.for_each(|(pressure, kappa)| *pressure = kappa / self.dt as f32);
         give_velocities(state, &fields.v, &scratch.before);
+        let moves = state.positions.par_iter_mut().zip(&state.velocities);
+        moves.with_min_len(PIECE).for_each(|(position, velocity)| *position += *velocity * self.dt);
     }
 }
 
@@ -462,7 +493,7 @@ fn collect_pressure(scratch: &mut LiquidScratch) {
     let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
     for (walls, impulses) in [(&*walls, wall_impulses), (&*foreign, foreign_impulses)] {
         walls.collect(fields, impulses, |i, _, offset, weight| {
-            offset * f32x4::splat(weight * fields.kappa[i] * fields.points.masses[i])
+            offset * f32x4::splat(walls.mirror * weight * fields.kappa[i] * fields.points.masses[i])
         });
     }
 }
@@ -485,7 +516,6 @@ fn check_counts(state: &LiquidState, surroundings: &Surroundings, reactions: &Re
         ("liquid ids", state.ids.len(), count),
         ("liquid births", state.births.len(), count),
         ("liquid pressures", state.pressures.len(), count),
-        ("liquid impulses", state.impulses.len(), count),
         ("sample velocities", samples.velocities.len(), samples.positions.len()),
         ("sample bodies", samples.bodies.len(), samples.positions.len()),
         ("foreign velocities", foreign.velocities.len(), foreign.positions.len()),

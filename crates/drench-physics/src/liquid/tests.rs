@@ -1,1 +1,351 @@
-//! The liquid as a whole.
+//! The liquid as a whole: conservation, rest, walls, bodies, grains, threads, bad input.
+
+use super::source::{Portion, fill};
+use super::*;
+use crate::contact::Placement;
+use drench_geometry::field::Field;
+use drench_math::random::Stream;
+use glam::{DMat3, DQuat};
+
+const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);
+
+fn inviscid(spacing: f64) -> LiquidModel {
+    let material = Material { viscosity: 0.0, surface_tension: 0.0, ..Material::WATER };
+    LiquidModel { material, ..LiquidModel::water(spacing) }
+}
+
+fn block(model: &LiquidModel, low: DVec3, high: DVec3) -> LiquidState {
+    let portion = Portion { spacing: model.spacing, mass: model.particle_mass() };
+    let mut state = LiquidState::default();
+    state.add(&fill(&portion, [low, high], DVec3::ZERO, 1_000_000, |_| true).unwrap());
+    state
+}
+
+/// Samples of an open box from the origin to `size`, half a spacing outside.
+fn tank(size: DVec3, d: f64) -> Vec<DVec3> {
+    let [nx, ny, nz] = (size / d).round().as_i64vec3().to_array();
+    let mut samples = Vec::new();
+    for x in -1..=nx {
+        for y in -1..=ny {
+            for z in -1..=nz {
+                if x == -1 || x == nx || y == -1 || z == -1 || z == nz {
+                    samples.push((DVec3::new(x as f64, y as f64, z as f64) + 0.5) * d);
+                }
+            }
+        }
+    }
+    samples
+}
+
+struct Scene {
+    positions: Vec<DVec3>,
+    velocities: Vec<DVec3>,
+    bodies: Vec<u32>,
+}
+
+impl Scene {
+    fn new(positions: Vec<DVec3>) -> Self {
+        let count = positions.len();
+        Self { positions, velocities: vec![DVec3::ZERO; count], bodies: vec![NO_BODY; count] }
+    }
+
+    fn surroundings(&self) -> Surroundings<'_> {
+        let samples = Samples { positions: &self.positions, velocities: &self.velocities, bodies: &self.bodies };
+        Surroundings { samples, ..Surroundings::empty(GRAVITY) }
+    }
+}
+
+/// A ball with random velocities.
+fn splash(model: &LiquidModel, radius: f64) -> LiquidState {
+    let portion = Portion { spacing: model.spacing, mass: model.particle_mass() };
+    let inside = |p: DVec3| p.length() < radius;
+    let corners = [DVec3::splat(-radius), DVec3::splat(radius)];
+    let mut state = LiquidState::default();
+    state.add(&fill(&portion, corners, DVec3::ZERO, 1_000_000, inside).unwrap());
+    let stream = Stream::new(2, "splash");
+    for (i, velocity) in state.velocities.iter_mut().enumerate() {
+        *velocity = stream.direction(i as u64) * 0.3;
+    }
+    for (i, mass) in state.masses.iter_mut().enumerate() {
+        *mass *= stream.range(1_000_000 + i as u64, 0.6, 1.2);
+    }
+    state
+}
+
+fn angular_momentum(state: &LiquidState) -> DVec3 {
+    (0..state.len()).map(|i| state.masses[i] * state.positions[i].cross(state.velocities[i])).sum()
+}
+
+#[test]
+fn a_closed_liquid_keeps_momentum_to_rounding_with_every_method() {
+    let all = Material { viscosity: 0.5, ..Material::WATER };
+    let implicit = viscosity::Solver::Implicit { error: 1e-6, most_iterations: 100 };
+    let base = LiquidModel { material: all, ..LiquidModel::water(0.02) };
+    let springy = Method::Mueller2003(mueller2003::Parameters::default());
+    let models = [base, LiquidModel { viscosity: implicit, ..base }, LiquidModel { method: springy, ..base }];
+    for model in models {
+        let mut state = splash(&model, 0.1);
+        let (before, mass) = (state.momentum(), state.mass());
+        let turning = angular_momentum(&state);
+        let mut scratch = LiquidScratch::default();
+        let weightless = Surroundings::empty(DVec3::ZERO);
+        for _ in 0..10 {
+            solve(&model, &mut state, &mut scratch, &weightless, &mut Reactions::default(), 2e-3).unwrap();
+        }
+        let scale: f64 = (0..state.len()).map(|i| state.masses[i] * state.velocities[i].length()).sum();
+        let lost = (state.momentum() - before).length() / scale.max(0.3 * mass);
+        assert!(lost < 1e-6, "{lost:e} {:?}", model.method);
+        assert_eq!(state.masses.len(), state.len());
+        assert!((state.mass() - mass).abs() < 1e-12 * mass);
+        // Forces along lines and a rotation-invariant energy: angular momentum up to the order of the step.
+        let turned = (angular_momentum(&state) - turning).length();
+        assert!(turned < 2e-3 * 0.1 * 0.3 * mass, "{turned:e} of {:e}", 0.03 * mass);
+    }
+}
+
+#[test]
+fn free_fall_is_exact() {
+    let model = inviscid(0.02);
+    let mut state = block(&model, DVec3::ZERO, DVec3::splat(0.2));
+    // A little apart: no pressure.
+    state.positions.iter_mut().for_each(|p| *p *= 1.01);
+    let start: Vec<(u64, DVec3)> = state.ids.iter().copied().zip(state.positions.iter().copied()).collect();
+    let mut scratch = LiquidScratch::default();
+    let mut steps = 0;
+    for _ in 0..20 {
+        let surroundings = Surroundings::empty(GRAVITY);
+        steps += solve(&model, &mut state, &mut scratch, &surroundings, &mut Reactions::default(), 1e-2).unwrap().steps;
+    }
+    assert!(steps > 20);
+    for (i, &id) in state.ids.iter().enumerate() {
+        assert!((state.velocities[i] - GRAVITY * 0.2).length() < 1e-12);
+        assert!(
+            (state.positions[i] - state.positions[0] - start[id as usize].1 + start[state.ids[0] as usize].1).length()
+                < 1e-12
+        );
+    }
+}
+
+#[test]
+fn water_in_a_tank_comes_to_rest_with_its_hydrostatic_pressure() {
+    let model = LiquidModel { wall_friction: 1.0, ..LiquidModel::water(0.02) };
+    let model = LiquidModel { material: Material { viscosity: 5.0, surface_tension: 0.0, ..model.material }, ..model };
+    let size = DVec3::new(0.12, 0.4, 0.12);
+    let scene = Scene::new(tank(size, model.spacing));
+    let mut state = block(&model, DVec3::ZERO, DVec3::new(size.x, 0.3, size.z));
+    let mut scratch = LiquidScratch::default();
+    let mut speed = 0.0;
+    for _ in 0..150 {
+        let tally =
+            solve(&model, &mut state, &mut scratch, &scene.surroundings(), &mut Reactions::default(), 4e-3).unwrap();
+        speed = tally.speed;
+    }
+    assert!(speed < 0.06, "still moving at {speed} m/s");
+    assert!(state.positions.iter().all(|p| p.y > 0.0 && p.x > 0.0 && p.x < size.x && p.z > 0.0 && p.z < size.z));
+    // Volume: the topmost particles are where they began.
+    let top = state.positions.iter().map(|p| p.y).fold(0.0, f64::max);
+    assert!((top - 0.29).abs() < 0.01, "{top}");
+    // p = ρ g h in the lower half, by least squares through the surface.
+    let (mut ph, mut hh) = (0.0, 0.0);
+    for (p, &q) in state.positions.iter().zip(&state.pressures) {
+        let h = 0.3 - p.y;
+        if h > 0.1 {
+            ph += f64::from(q) * model.material.density.powi(2) * h;
+            hh += h * h;
+        }
+    }
+    let expected = model.material.density * 9.81;
+    assert!((ph / hh / expected - 1.0).abs() < 0.08, "{} of {expected}", ph / hh);
+}
+
+#[test]
+fn a_falling_block_does_not_leak_through_solids_even_without_samples() {
+    let model = inviscid(0.02);
+    let mut state = block(&model, DVec3::new(-0.1, 0.05, -0.1), DVec3::new(0.1, 0.25, 0.1));
+    state.velocities.fill(DVec3::new(0.0, -8.0, 0.0));
+    let ground = Field::HalfSpace;
+    let plate = Field::Box { size: DVec3::new(1.0, 0.05, 1.0) };
+    let colliders = [
+        Collider::new(&ground, Placement::IDENTITY, Placement::IDENTITY, 0.0),
+        Collider::new(&plate, Placement::at(DVec3::Y * 0.02), Placement::at(DVec3::Y * 0.02), 0.0),
+    ];
+    let surroundings = Surroundings { colliders: &colliders, ..Surroundings::empty(GRAVITY) };
+    let mut guarded = 0;
+    for _ in 0..30 {
+        let tally =
+            solve(&model, &mut state, &mut LiquidScratch::default(), &surroundings, &mut Reactions::default(), 5e-3);
+        guarded += tally.unwrap().guarded;
+        let low = state.positions.iter().filter(|p| p.x.abs() < 0.5 && p.z.abs() < 0.5).map(|p| p.y);
+        assert!(low.fold(f64::INFINITY, f64::min) > 0.045);
+    }
+    assert!(guarded > 0);
+}
+
+/// A floating brick and the water around it: what the brick gets is what the water loses.
+#[test]
+fn pushes_on_bodies_are_equal_and_opposite() {
+    let model = LiquidModel::water(0.02);
+    let mut state = block(&model, DVec3::new(-0.1, -0.2, -0.1), DVec3::new(0.1, 0.0, 0.1));
+    state.velocities.fill(DVec3::new(0.1, 0.5, 0.0));
+    let brick = tank(DVec3::splat(0.08), 0.02);
+    let mut scene = Scene::new(brick.iter().map(|p| *p + DVec3::new(-0.04, 0.01, -0.04)).collect());
+    scene.bodies.fill(0);
+    let body = BodyState {
+        centre: DVec3::new(0.0, 0.05, 0.0),
+        rotation: DQuat::IDENTITY,
+        velocity: DVec3::ZERO,
+        spin: DVec3::ZERO,
+        inverse_mass: 2.0,
+        inverse_inertia: DMat3::from_diagonal(DVec3::splat(500.0)),
+    };
+    let (mut bodies, mut pushes) = ([body], [Push::default()]);
+    let surroundings = Surroundings { gravity: DVec3::ZERO, ..scene.surroundings() };
+    let before = state.momentum();
+    let turning = angular_momentum(&state);
+    let mut scratch = LiquidScratch::default();
+    for _ in 0..3 {
+        let mut reactions = Reactions { bodies: &mut bodies, pushes: &mut pushes, foreign: &mut [] };
+        solve(&model, &mut state, &mut scratch, &surroundings, &mut reactions, 4e-3).unwrap();
+    }
+    let gained = pushes[0].linear;
+    assert!(gained.y > 0.01, "{gained}");
+    assert!((state.momentum() + gained - before).length() < 1e-5 * gained.length(), "{gained}");
+    assert!((bodies[0].velocity - gained * 2.0).length() < 1e-12);
+    let about_origin = pushes[0].angular + body.centre.cross(gained);
+    assert!((angular_momentum(&state) + about_origin - turning).length() < 1e-2 * gained.length() * 0.1);
+}
+
+#[test]
+fn foreign_particles_get_what_the_liquid_loses_and_are_dragged_along() {
+    for method in [Method::Dfsph(dfsph::Parameters::default()), Method::Mueller2003(mueller2003::Parameters::default())]
+    {
+        let model = LiquidModel { method, ..LiquidModel::water(0.01) };
+        let mut state = block(&model, DVec3::ZERO, DVec3::splat(0.1));
+        state.velocities.fill(DVec3::X * 0.5);
+        let grains: Vec<DVec3> =
+            (0..200).map(|i| Stream::new(1, "grains").direction(i) * 0.04 + DVec3::new(0.05, 0.05, 0.05)).collect();
+        let (still, volumes, inverse) = ([DVec3::ZERO; 200], [2e-7; 200], [2000.0; 200]);
+        let foreign =
+            Foreign { positions: &grains, velocities: &still, volumes: &volumes, inverse_masses: &inverse, drag: 30.0 };
+        let surroundings = Surroundings { foreign, ..Surroundings::empty(DVec3::ZERO) };
+        let mut impulses = [DVec3::ZERO; 200];
+        let before = state.momentum();
+        let mut reactions = Reactions { foreign: &mut impulses, ..Reactions::default() };
+        let tally =
+            solve(&model, &mut state, &mut LiquidScratch::default(), &surroundings, &mut reactions, 4e-3).unwrap();
+        assert!(tally.steps >= 1);
+        let gained: DVec3 = impulses.iter().sum();
+        assert!(gained.x > 1e-4, "{gained}");
+        assert!((state.momentum() + gained - before).length() < 1e-5 * gained.length(), "{:?}", model.method);
+    }
+}
+
+#[test]
+fn the_same_bits_on_any_number_of_threads_and_without_the_old_scratch() {
+    let model = LiquidModel {
+        viscosity: viscosity::Solver::Implicit { error: 1e-3, most_iterations: 20 },
+        material: Material { viscosity: 1.0, ..Material::WATER },
+        ..LiquidModel::water(0.02)
+    };
+    let size = DVec3::new(0.3, 0.3, 0.3);
+    let scene = Scene::new(tank(size, model.spacing));
+    let on = |threads, keep: bool| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let mut state = block(&model, DVec3::ZERO, DVec3::new(0.2, 0.24, 0.3));
+            let mut scratch = LiquidScratch::default();
+            for _ in 0..4 {
+                if !keep {
+                    scratch = LiquidScratch::default();
+                }
+                let mut reactions = Reactions::default();
+                solve(&model, &mut state, &mut scratch, &scene.surroundings(), &mut reactions, 8e-3).unwrap();
+            }
+            state
+        })
+    };
+    let one = on(1, true);
+    assert_eq!(one, on(2, true));
+    assert_eq!(one, on(8, false));
+}
+
+#[test]
+fn implicit_viscosity_agrees_with_explicit_and_stops_without_viscosity() {
+    let stiff = |solver| LiquidModel {
+        viscosity: solver,
+        material: Material { viscosity: 20.0, surface_tension: 0.0, ..Material::WATER },
+        limits: StepLimits { longest: 2e-4, ..StepLimits::default() },
+        ..LiquidModel::water(0.02)
+    };
+    let implicit = viscosity::Solver::Implicit { error: 1e-6, most_iterations: 200 };
+    let run = |model: LiquidModel| {
+        let mut state = splash(&model, 0.1);
+        let mut scratch = LiquidScratch::default();
+        let mut iterations = 0;
+        for _ in 0..5 {
+            let weightless = Surroundings::empty(DVec3::ZERO);
+            let tally = solve(&model, &mut state, &mut scratch, &weightless, &mut Reactions::default(), 1e-3).unwrap();
+            iterations += tally.viscosity_iterations;
+        }
+        (state.kinetic_energy(), iterations)
+    };
+    let (explicit, none) = run(stiff(viscosity::Solver::Explicit));
+    let (solved, some) = run(stiff(implicit));
+    assert!(none == 0 && some > 0);
+    assert!((solved / explicit - 1.0).abs() < 0.1, "{explicit} {solved}");
+    let honey = LiquidModel {
+        material: Material { viscosity: 1e4, ..Material::HONEY },
+        viscosity: implicit,
+        ..stiff(implicit)
+    };
+    assert!(run(honey).0 < 0.01 * splash(&honey, 0.1).kinetic_energy(), "thick liquid stops");
+    let thin = LiquidModel { material: Material { viscosity: 0.0, ..Material::WATER }, ..stiff(implicit) };
+    assert_eq!(run(thin).1, 0);
+}
+
+#[test]
+fn bad_input_is_an_error_and_never_a_panic() {
+    let model = LiquidModel::water(0.02);
+    let fresh = || block(&model, DVec3::ZERO, DVec3::splat(0.06));
+    let run = |model: &LiquidModel, mut state: LiquidState, dt: f64| {
+        let surroundings = Surroundings::empty(GRAVITY);
+        solve(model, &mut state, &mut LiquidScratch::default(), &surroundings, &mut Reactions::default(), dt).is_err()
+    };
+    assert!(!run(&model, fresh(), 1e-3) && !run(&model, LiquidState::default(), 1e-3));
+    for bad in [f64::NAN, f64::INFINITY, 1e300] {
+        let spoiled = |spoil: &dyn Fn(&mut LiquidState)| {
+            let mut state = fresh();
+            spoil(&mut state);
+            state
+        };
+        assert!(run(&model, spoiled(&|state| state.positions[3].y = bad), 1e-3));
+        assert!(run(&model, spoiled(&|state| state.velocities[3].y = bad), 1e-3));
+        assert!(bad == 1e300 || run(&model, spoiled(&|state| state.masses[3] = bad), 1e-3));
+    }
+    let mut light = fresh();
+    light.masses[0] = 0.0;
+    assert!(run(&model, light, 1e-3));
+    let mut short = fresh();
+    short.velocities.pop();
+    assert!(run(&model, short, 1e-3));
+    assert!(run(&model, fresh(), 0.0) && run(&model, fresh(), f64::NAN));
+    for bad in [
+        LiquidModel { spacing: 0.0, ..model },
+        LiquidModel { contact_angle: 4.0, ..model },
+        LiquidModel { material: Material { density: -1.0, ..Material::WATER }, ..model },
+        LiquidModel { limits: StepLimits { cfl: f64::NAN, ..StepLimits::default() }, ..model },
+    ] {
+        assert!(bad.check().is_err() && run(&bad, fresh(), 1e-3));
+    }
+}
+
+#[test]
+fn particles_at_one_place_do_no_harm() {
+    let model = LiquidModel::water(0.02);
+    let mut state = block(&model, DVec3::ZERO, DVec3::splat(0.06));
+    let place = state.positions[0];
+    state.positions.fill(place);
+    let surroundings = Surroundings::empty(GRAVITY);
+    solve(&model, &mut state, &mut LiquidScratch::default(), &surroundings, &mut Reactions::default(), 1e-2).unwrap();
+    assert!(state.positions.iter().all(|p| p.is_finite()));
+}

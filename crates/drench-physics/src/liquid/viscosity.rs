@@ -5,7 +5,7 @@
 //! ```
 //!
 //! The force of a pair acts along the line between both: momentum and angular momentum are kept. Samples of solids count like
-//! particles with their velocity, which makes liquid stick to walls. The implicit form solves (1 − dt L) v = v* by conjugate gradients
+//! particles whose velocity continues the liquid's beyond the skin, where it is that of the solid: liquid sticks to walls. The implicit form solves (1 − dt L) v = v* by conjugate gradients
 //! without a matrix [Weiler2018], preconditioned by the 3 × 3 diagonal blocks; L is symmetric in the inner product weighted by mass.
 //!
 //! Breaks down: at a free surface half of the neighbours are missing and with them half of the viscosity; next to a wall the
@@ -18,9 +18,10 @@ use rayon::prelude::*;
 use wide::f32x4;
 
 /// How viscosity is solved.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum Solver {
     /// Explicitly; the step is limited by 0.1 spacing² / ν.
+    #[default]
     Explicit,
     /// Implicitly, to this relative error; stable at any step.
     Implicit {
@@ -29,12 +30,6 @@ pub enum Solver {
         /// Iterations after which it stops anyway.
         most_iterations: u32,
     },
-}
-
-impl Default for Solver {
-    fn default() -> Self {
-        Self::Explicit
-    }
 }
 
 /// What both forms need.
@@ -46,6 +41,8 @@ pub(crate) struct Viscous {
     pub soft: f32,
     /// How strongly walls hold against liquid neighbours: 1 sticks, 0 slips.
     pub walls: f32,
+    /// Half the spacing, the depth of samples below the skin [m].
+    pub half: f32,
 }
 
 impl Viscous {
@@ -68,7 +65,19 @@ impl Viscous {
 
     fn wall_pair(&self, walls: &Walls, x: f32x4, v: f32x4, b: u32, weight: f32) -> f32x4 {
         let b = b as usize;
-        self.pair(x - walls.points.x[b], v - walls.velocities[b], self.walls * weight)
+        let d = x - walls.points.x[b];
+        self.pair(d, v - walls.velocities[b], self.hold(walls, d) * weight)
+    }
+
+    /// How often a wall point counts. The liquid has the wall's velocity at the skin; seen from a particle, its velocity at the
+    /// sample behind the skin is farther off by the ratio of the distances.
+    #[inline]
+    fn hold(&self, walls: &Walls, d: f32x4) -> f32 {
+        if walls.mirror == 1.0 {
+            return self.walls;
+        }
+        let distance = dot(d, d).sqrt();
+        self.walls * (distance / (distance - self.half).max(0.25 * distance)).min(4.0)
     }
 
     /// What a point of `walls` gets from particle i, which moves at `v` [N s].
@@ -78,7 +87,7 @@ impl Viscous {
     }
 }
 
-/// v += dt L v; `felt` keeps nothing: reactions are to be taken before this call.
+/// v += dt L v. What walls get follows from the velocities before.
 pub(crate) fn explicit(fields: &mut Fields, walls: &[&Walls], viscous: Viscous) {
     std::mem::swap(&mut fields.v, &mut fields.free);
     let Fields { points, rows, v, free, .. } = fields;
@@ -112,7 +121,8 @@ pub(crate) fn implicit(fields: &mut Fields, walls: &[&Walls], viscous: Viscous, 
             let (others, weights) = walls.rows[i / super::rows::PIECE].row(i % super::rows::PIECE);
             for (&b, &weight) in others.iter().zip(weights) {
                 let relative = if moving { v - walls.velocities[b as usize] } else { v };
-                change += viscous.pair(x[i] - walls.points.x[b as usize], relative, viscous.walls * weight);
+                let d = x[i] - walls.points.x[b as usize];
+                change += viscous.pair(d, relative, viscous.hold(walls, d) * weight);
             }
         }
         change
@@ -131,8 +141,10 @@ pub(crate) fn implicit(fields: &mut Fields, walls: &[&Walls], viscous: Viscous, 
             others.iter().zip(weights).for_each(|(&j, &weight)| add(x[i] - x[j as usize], weight));
             for walls in walls {
                 let (others, weights) = walls.rows[i / super::rows::PIECE].row(i % super::rows::PIECE);
-                let around = others.iter().zip(weights);
-                around.for_each(|(&b, &weight)| add(x[i] - walls.points.x[b as usize], viscous.walls * weight));
+                for (&b, &weight) in others.iter().zip(weights) {
+                    let d = x[i] - walls.points.x[b as usize];
+                    add(d, viscous.hold(walls, d) * weight);
+                }
             }
             block.inverse()
         });

@@ -2,8 +2,10 @@
 //!
 //! A solid is sampled at about the particles' distance. Each sample b stands for a volume V_b = γ / Σ W over the samples
 //! around it [Akinci2012], so that uneven samples make an even wall, and counts in densities and pressures like a particle of mass
-//! ψ_b = ρ0 V_b whose pressure is that of the particle it meets. A foreign particle does the same with its own volume: liquid among
-//! grains fills what the grains leave. The sums over samples are taken once a step; the pressure iterations see two values a particle.
+//! ψ_b = ρ0 V_b. Liquid is mirrored in a wall: its image has the same pressure and the opposite velocity, so that a sample counts
+//! twice in pressure forces and in the rate of the density; particles half a spacing from the skin, whose samples lie as far
+//! below it, are then in the same balance as those inside. A foreign particle does the same with its own volume: liquid among
+//! grains fills what the grains leave; it is not mirrored, and feels its volume times the gradient of pressure. The sums over samples are taken once a step; the pressure iterations see two values a particle.
 //!
 //! Whatever momentum the liquid gets from a sample, the sample gets with the opposite sign.
 
@@ -36,6 +38,8 @@ pub(crate) struct Walls {
     /// Neighbours of every liquid particle among the points.
     pub rows: Vec<Rows>,
     own_rows: Vec<Rows>,
+    /// How often a point counts in pressure forces: twice if the liquid is mirrored in it.
+    pub mirror: f32,
 }
 
 /// How many volumes the points come with.
@@ -76,6 +80,7 @@ impl Walls {
             changed |= *placed != position;
             *placed = position;
         }
+        self.mirror = if matches!(volumes, Volumes::Sampled) { 2.0 } else { 1.0 };
         if let Volumes::Given(given) = volumes
             && self.volumes != *given
         {
@@ -136,18 +141,18 @@ impl Walls {
         self.rows.resize_with(count.div_ceil(PIECE), Rows::default);
         let search = Search { neighbours: &self.neighbours, points: &self.points, kernel: frame.kernel8 };
         let (x, neighbours, points, velocities) = (&fields.points.x, &self.neighbours, &self.points, &self.velocities);
-        let Fields { density, wall, wall_rate, counts, .. } = fields;
+        let mirror = f32x4::splat(self.mirror);
+        let Fields { density, wall, wall_rate, .. } = fields;
         let out = density.par_chunks_mut(PIECE).zip(wall.par_chunks_mut(PIECE));
-        let out = out.zip(wall_rate.par_chunks_mut(PIECE)).zip(counts.par_chunks_mut(PIECE));
-        out.zip(&mut self.rows).enumerate().for_each(|(piece, ((((density, wall), wall_rate), counts), rows))| {
+        let out = out.zip(wall_rate.par_chunks_mut(PIECE));
+        out.zip(&mut self.rows).enumerate().for_each(|(piece, (((density, wall), wall_rate), rows))| {
             let seeker = |number: usize| {
                 let i = piece * PIECE + number;
                 (neighbours.cell_of(positions[i]), x[i], u32::MAX)
             };
             search.fill(rows, density.len(), seeker, |number, sum| {
                 density[number] += sum.density;
-                wall[number] += sum.gradient;
-                counts[number] += sum.count;
+                wall[number] += sum.gradient * mirror;
             });
             for (number, rate) in wall_rate.iter_mut().enumerate() {
                 let (others, weights) = rows.row(number);
@@ -156,7 +161,7 @@ impl Walls {
                     let b = b as usize;
                     sum += (x[piece * PIECE + number] - points.x[b]) * velocities[b] * f32x4::splat(weight);
                 }
-                *rate += super::fields::dot(sum, f32x4::ONE);
+                *rate += super::fields::dot(sum, mirror);
             }
         });
     }

@@ -127,10 +127,10 @@ impl Wetness {
         }
     }
 
-    /// Farthest that a bridge between grains of up to this radius reaches [m].
+    /// Farthest that a bridge between grains of up to this radius reaches [m]; on a solid, where Derjaguin's radius is
+    /// twice that of the grain, it is twice as far.
     pub(crate) fn reach(&self, radius: f64) -> f64 {
-        // On a solid Derjaguin's radius is twice that of the grain.
-        self.bridge.map_or(0.0, |bridge| bridge.rupture(MOST_VOLUME * (2.0 * radius).powi(3)))
+        self.bridge.map_or(0.0, |bridge| bridge.rupture(MOST_VOLUME * radius.powi(3)))
     }
 
     /// Volume that a grain with this water [kg] gives to each of its bridges [m3].

@@ -20,7 +20,7 @@ use crate::grains::search::{index, search};
 use crate::grains::{GrainModel, GrainScratch, GrainState};
 use crate::wetting::grains::Wetness;
 use drench_geometry::neighbours::Neighbours;
-use drench_math::ordered;
+use drench_math::ordered::{self, Compensated};
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -76,11 +76,16 @@ pub fn absorb(
     let cell = model.sizes().most() + liquid.radius;
     neighbours.rebuild(liquid.positions, cell).map_err(|problem| PhysicsError::search("liquid", &problem))?;
     let grains = &*state;
+    // Most grains are far from any liquid.
+    let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    let (low, high) = liquid.positions.iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)));
+    let (low, high) = (low - cell, high + cell);
+    let dipped = |x: DVec3| x.cmpge(low).all() && x.cmple(high).all();
     pieces.resize_with(grains.len().div_ceil(PIECE), Vec::new);
     pieces.par_iter_mut().enumerate().for_each(|(piece, pairs)| {
         pairs.clear();
         for i in piece * PIECE..((piece + 1) * PIECE).min(grains.len()) {
-            if grains.water[i] < wetness.most * model.dry_mass(grains.sizes[i]) {
+            if dipped(grains.positions[i]) && grains.water[i] < wetness.most * model.dry_mass(grains.sizes[i]) {
                 let (x, first, reach) = (grains.positions[i], pairs.len(), grains.radii[i] + liquid.radius);
                 neighbours.for_each_near(x, |l| {
                     if (liquid.positions[l as usize] - x).length_squared() < reach * reach {
@@ -261,12 +266,7 @@ pub fn dry(model: &GrainModel, state: &mut GrainState, dt: f64) -> Result<f64, P
         range.for_each(|i| sum.add(before[i] - after[i]));
         sum
     };
-    let join = |mut a: Compensated, b: Compensated| {
-        a.add(b.sum);
-        a.add(b.lost);
-        a
-    };
-    Ok(ordered::reduce(before.len(), Compensated::default(), lost, join).value())
+    Ok(ordered::reduce(before.len(), Compensated::default(), lost, Compensated::join).value())
 }
 
 /// Wet grains shrink (5.1). They do not grow again when they dry: what has settled stays settled, and growing against a load would
@@ -277,32 +277,5 @@ fn shrink(model: &GrainModel, wetness: &Wetness, state: &mut GrainState) {
         radii.par_iter_mut().zip(sizes.par_iter().zip(water.par_iter())).for_each(|(radius, (&size, &water))| {
             *radius = radius.min(size * wetness.shrunk(water, model.dry_mass(size)));
         });
-    }
-}
-
-/// What liquid must know of grains to flow around them and push them: volumes [m3] and inverse masses [1/kg].
-pub fn immersed(model: &GrainModel, state: &GrainState, volumes: &mut Vec<f64>, inverse_masses: &mut Vec<f64>) {
-    volumes.clear();
-    volumes.extend(state.sizes.iter().map(|&size| crate::grains::ball(size)));
-    inverse_masses.clear();
-    inverse_masses.extend((0..state.len()).map(|i| 1.0 / state.mass(model, i)));
-}
-
-/// A running sum that keeps what rounding would lose [Neumaier1974].
-#[derive(Clone, Copy, Debug, Default)]
-struct Compensated {
-    sum: f64,
-    lost: f64,
-}
-
-impl Compensated {
-    fn add(&mut self, value: f64) {
-        let sum = self.sum + value;
-        self.lost += if self.sum.abs() >= value.abs() { (self.sum - sum) + value } else { (value - sum) + self.sum };
-        self.sum = sum;
-    }
-
-    fn value(self) -> f64 {
-        self.sum + self.lost
     }
 }

@@ -4,8 +4,8 @@ use super::Shade;
 use crate::declare::{defaults, section, tagged, words};
 use crate::expression::{ALONG_VARIABLES, Expression};
 use crate::form::{
-    Form, Kind, Reader, colour, count, either, expression, flag, name_of, points, quantity, reference_to, table,
-    tables, vector, word,
+    Form, Kind, Reader, count, either, expression, flag, name_of, points, quantity, reference_to, table, tables,
+    vector, word,
 };
 use crate::tree::{Data, Node, Place, Table};
 use crate::units::{DENSITY, LENGTH, PRESSURE, RATE, RATIO, TIME};
@@ -35,12 +35,8 @@ section! {
         pub material: CordMaterial = table().or(CordMaterial::default()),
         /// Where it is held.
         pub clamps as "clamp": Vec<Clamp> = tables(10_000).or([]),
-        /// How it looks.
+        /// How it looks; its `stripe` shows how it is twisted.
         pub shade: Shade = table().or(Shade::default()),
-        /// Plies that it is drawn with, which show how it is twisted; 0 draws it smooth.
-        pub plies: u32 = count(0u32, 64).or(3u32),
-        /// Colour of one ply, or of a line along a smooth cord, so that twist is seen.
-        pub stripe: Option<[f64; 3]> = colour().optional_as("that of the others"),
     }
     check check_cord
     example r##"

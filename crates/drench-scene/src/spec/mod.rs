@@ -2,6 +2,7 @@
 
 mod air;
 mod body;
+mod collision;
 mod cord;
 mod expect;
 mod grains;
@@ -15,6 +16,7 @@ mod strand;
 
 pub use air::{Air, Wind};
 pub use body::{RigidBody, Touch};
+pub use collision::{Collision, Continuous};
 pub use cord::{Bending, Clamp, Cord, CordMaterial, CordShape, Curve, Hold, RestForm, Torsion};
 pub use expect::{Expectation, Over};
 pub use grains::{Bridge, Distribution, GrainFill, Grains, Pour, Wetness};
@@ -54,6 +56,8 @@ section! {
         pub cords as "cord": Vec<Cord> = tables(10_000).or([]),
         /// How strands feel each other. Absent: they do not.
         pub interaction: Option<Interaction> = table().optional_as("strands do not feel each other"),
+        /// How strands collide with each other, one by one. Absent: they pass through each other.
+        pub collision: Option<Collision> = table().optional_as("strands pass through each other"),
         /// The liquid. Absent: there is none.
         pub liquid: Option<Liquid> = table().optional_as("no liquid"),
         /// Sand and other grains.

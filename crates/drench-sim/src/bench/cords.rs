@@ -26,11 +26,12 @@ pub(super) fn steps(segments: &[usize]) -> Result<Vec<f64>, SimError> {
         offsets.push(positions.len() as u32);
     }
     let radii = vec![5e-3; positions.len()];
-    let torsion = Torsion { half_width: 2.0, ..Torsion::elastic(1e7) };
+    // About as stiff in torsion as shape matching is in bending.
+    let torsion = Torsion { half_width: 2.0, ..Torsion::elastic(1e5) };
     let material = CordMaterial {
         bending: Bending::HalfWidth(2.0),
         tension: Curve::elastic(5e8).yielding_at(5e7, 1e8).tearing_at(9e7),
-        torsion: Some(Torsion { curve: Curve::elastic(1e7).yielding_at(5e6, 2e6).tearing_at(9e6), ..torsion }),
+        torsion: Some(Torsion { curve: Curve::elastic(1e5).yielding_at(5e4, 2e4).tearing_at(9e4), ..torsion }),
         ..CordMaterial::default()
     };
     let rest = RestShape { offsets: &offsets, positions: &positions, radii: &radii };

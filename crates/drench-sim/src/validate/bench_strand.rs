@@ -42,16 +42,27 @@ impl BenchStrand {
     ) -> Result<Self, SimError> {
         let spacing = length / (vertices - 1) as f64;
         let positions: Vec<DVec3> = (0..vertices).map(|i| direction * (spacing * i as f64)).collect();
-        let rest =
-            RestShape { offsets: &[0, vertices as u32], positions: &positions, radii: &vec![RADIUS as f32; vertices] };
+        Self::shaped(&positions, RADIUS, material, method, tip)
+    }
+
+    /// A strand with this rest shape [m] and radius [m].
+    pub fn shaped(
+        positions: &[DVec3],
+        radius: f64,
+        material: Material,
+        method: Method,
+        tip: Tip,
+    ) -> Result<Self, SimError> {
+        let vertices = positions.len();
+        let rest = RestShape { offsets: &[0, vertices as u32], positions, radii: &vec![radius as f32; vertices] };
         let model = StrandModel::new(rest, material, method, tip)
             .map_err(|source| SimError::Model { groom: "bench strand".to_owned(), source })?;
-        let mut roots = Roots::at_rest(vec![DVec3::ZERO]);
+        let mut roots = Roots::at_rest(vec![positions[0]]);
         if tip == Tip::Clamped {
             roots.tips = vec![positions[vertices - 1]];
         }
         Ok(Self {
-            state: StrandState::at_rest(&model, positions),
+            state: StrandState::at_rest(&model, positions.to_vec()),
             scratch: StrandScratch::new(&model),
             roots,
             gravity: DVec3::new(0.0, -9.81, 0.0),

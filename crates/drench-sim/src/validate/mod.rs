@@ -4,15 +4,23 @@
 //! | file | what it checks |
 //! |---|---|
 //! | [`strands`] | single strands against mechanics |
+//! | [`csm`] | chain shape matching against mechanics, and its stiffness index |
 //! | [`cords`] | cords against mechanics: tension, curves, rupture, twist |
+//! | [`collision`] | strands against strands |
+//! | [`liquid`] | liquids against measurements, closed forms and conservation |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
+//! | [`grains`] | grains, dry and wet, against mechanics and measurements |
 //! | [`promises`] | the same bits on any number of threads and after a resume |
 
 mod bench_cord;
 mod bench_strand;
+mod collision;
 mod cords;
+mod csm;
+mod grains;
 pub mod iterations;
+mod liquid;
 mod promises;
 mod sampling;
 mod strands;
@@ -102,7 +110,18 @@ impl Case {
 
 /// Every check, in the order of the docs.
 pub fn cases() -> Vec<Case> {
-    [strands::CASES, cords::CASES, iterations::CASES, sampling::CASES, promises::CASES].concat()
+    let all = [
+        strands::CASES,
+        csm::CASES,
+        cords::CASES,
+        collision::CASES,
+        iterations::CASES,
+        sampling::CASES,
+        liquid::CASES,
+        grains::CASES,
+        promises::CASES,
+    ];
+    all.concat()
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn pendulum_dftl() -> Result<Measured, SimError> {
 }
 
 /// Mean period of two swings of a single segment.
-fn pendulum_with(method: Method) -> Result<Measured, SimError> {
+pub(super) fn pendulum_with(method: Method) -> Result<Measured, SimError> {
     let (length, angle, dt) = (0.5, 0.5_f64, 2e-4);
     let mut strand = BenchStrand::new(2, length, DVec3::NEG_Y, limp(), method, Tip::Free)?;
     strand.point_along(DVec3::new(angle.sin(), -angle.cos(), 0.0));

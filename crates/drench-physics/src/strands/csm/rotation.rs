@@ -4,7 +4,7 @@
 //! T = sum m (R q) x p = sum of R's columns x A's columns, the matrix H = tr(B) 1 - sym(B), the step w = H^-1 T, turned by the angle
 //! whose tangent is |w|: that is exact at once for plane motion and has cubic convergence otherwise. A rotation stays one:
 //! reflections cannot appear. Where the offsets lie on a line the roll about it is undetermined: H is singular along it, T has no
-//! component along it, and with [`ROLL`] on its diagonal the roll stays that of the neighbour. Only where H is not positive, far
+//! component along it, and with a little on its diagonal the roll stays that of the neighbour. Only where H is not positive, far
 //! from the maximum, or where six steps are not enough, is a lane sent to the largest eigenvector of Horn's matrix, which is the
 //! best quaternion wherever one begins; where there are many, it is the one nearest to the start.
 
@@ -12,9 +12,11 @@ use crate::strands::lanes::{LANES, Lane, Lane3};
 use glam::{DMat3, DMat4, DQuat, DVec3, DVec4};
 
 /// How well the roll must be determined, compared with the direction, to be followed at all.
-const ROLL: f64 = 1e-8;
+const ROLL: f64 = 1e-6;
 /// Squared step below which a lane is done: the cube of the step is what remains.
-const DONE: f64 = 1e-9;
+const DONE: f64 = 1e-6;
+/// Squared step above which a lane is lost after the last step.
+const LOST: f64 = 1e-3;
 /// Newton steps at most.
 const MOST: u32 = 6;
 /// What keeps a region without extent from dividing by zero [kg m2].
@@ -106,6 +108,7 @@ pub(crate) fn best_rotation(a: &[Lane3; 3], start: Turn) -> Turn {
     let mut turn = start;
     // Lanes that still move; a lane that is done keeps its bits whatever its neighbours need.
     let mut moving = Lane::ONE.simd_gt(Lane::ZERO);
+    let mut square = Lane::ZERO;
     for _ in 0..MOST {
         let Slope { torque, cofactors: [xx, xy, xz, yy, yz, zz], determinant, positive } = Slope::new(a, &turn);
         let away = !positive.to_bitmask() & moving.to_bitmask() & 15;
@@ -128,12 +131,14 @@ pub(crate) fn best_rotation(a: &[Lane3; 3], start: Turn) -> Turn {
                 z: moving.select(next.v.z, turn.v.z),
             },
         };
-        moving &= step.dot(step).simd_gt(Lane::splat(DONE));
+        square = step.dot(step);
+        moving &= square.simd_gt(Lane::splat(DONE));
         if !moving.any() {
             return turn;
         }
     }
-    search(a, turn, moving.to_bitmask())
+    let lost = (moving & square.simd_gt(Lane::splat(LOST))).to_bitmask();
+    if lost == 0 { turn } else { search(a, turn, lost) }
 }
 
 /// Torque and curvature of tr(R^T A) at a rotation.
@@ -159,7 +164,10 @@ impl Slope {
         let (bzx, byz, bzy) = (dot(az, rx), dot(ay, rz), dot(az, ry));
         let torque = Lane3 { x: bzy - byz, y: bxz - bzx, z: byx - bxy };
         let trace = bxx + byy + bzz;
-        let lift = trace.abs().mul_add(Lane::splat(ROLL), Lane::splat(NOTHING));
+        let size = trace.abs() + Lane::splat(NOTHING);
+        // For offsets on a line H has the eigenvalue -(1 - cos) / 2 at an angle from the best direction; sin^2 / 2 outweighs it and
+        // is of third order in the step.
+        let lift = size.mul_add(Lane::splat(ROLL), torque.dot(torque) / (size + size));
         let half = Lane::splat(-0.5);
         let (hxx, hyy, hzz) = (byy + bzz + lift, bxx + bzz + lift, bxx + byy + lift);
         let (hxy, hxz, hyz) = ((bxy + byx) * half, (bxz + bzx) * half, (byz + bzy) * half);

@@ -1,0 +1,460 @@
+//! Collisions between strands: capsules that neither overlap nor pass through each other [Rungjiratananon2012, section 4.5].
+//!
+//! Every segment is a capsule. After the strands of all bodies have moved from x_0 to x_1,
+//!
+//! 1. [`search`] finds the pairs that come close;
+//! 2. every pair becomes a [`contact`]: at the closest points before the step, or, for continuous bodies, at the
+//!    first moment at which the capsules touch ([`segments::approach`]);
+//! 3. [`solver`] moves vertices until no contact is closer than it was when it began (restitution 0), with Coulomb friction on
+//!    displacements, and gives segments back their length; velocities change by displacement over dt;
+//! 4. overlaps that were there before the step are opened by a fraction of their depth, without making speed of it;
+//! 5. for continuous bodies 1 to 3 are repeated until nothing passes through; what would after all is
+//!    moved rigidly for this step ([`zones`]).
+//!
+//! The text adds a penalty force k (d - |x_i,s - x_j,t|) to the next step, eq. 4.15. Its stiffness would have to be chosen for the
+//! mass, the step and the load of every scene: too soft and strands sink in, too hard and they blow up. The projection has
+//! no stiffness, and acts in the step that it belongs to.
+//!
+//! | symbol | field |
+//! |---|---|
+//! | r_i | [`Body::radii`] |
+//! | mu | [`Parameters::friction`] |
+//! | x_0, x_1 | positions given to [`Collisions::begin`], [`Body::positions`] |
+//! | 1 / m_i, 0 if held | [`Body::inverse_masses`] |
+//!
+//! What is conserved: linear momentum always, angular momentum by every normal push. Friction acts at the surfaces, a radius from
+//! each axis; its moment d x F would spin the fibres about themselves, which these strands cannot, and is lost.
+//!
+//! Breaks down: without `continuous`, strands that move past each other by more than about three diameters in a
+//! step are not seen. A strand's own segments within a quarter turn of the tightest bend, pi/2 (r_i + r_j) of arc, do not collide.
+
+mod contact;
+pub mod search;
+pub mod segments;
+pub mod seven;
+mod solver;
+mod zones;
+
+use crate::error::{PhysicsError, check};
+use contact::{Contact, Pair, Place};
+use drench_math::ordered;
+use glam::DVec3;
+use rayon::prelude::*;
+use search::{Capsule, Search};
+use segments::{Segment, approach, closest, length};
+use solver::{Incidence, Problem, solve};
+use zones::{Zones, rigid_motion};
+
+/// How much thicker capsules are when pairs are looked for, as a fraction of their radius.
+const MARGIN: f64 = 0.5;
+/// Distance, in reaches, up to which contacts that do not press yet are solved with the others.
+const CLOSE: f64 = 1.02;
+/// Rounds of looking again for what passes through.
+const ROUNDS: u32 = 8;
+/// Share of the distance before the step that a round must leave, and that zones must.
+const KEEP: [f64; 2] = [0.7, 0.25];
+/// Rounds of merging rigid zones.
+const MERGERS: u32 = 32;
+/// Share of an old overlap that is opened in a step, and the share of the reach that is left alone.
+const RECOVERY: f64 = 0.2;
+const SLOP: f64 = 0.01;
+/// Iterations that open overlaps.
+const RECOVERY_ITERATIONS: u32 = 2;
+/// Vertices that one task handles.
+const CHUNK: usize = 8192;
+
+/// How strands collide.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Parameters {
+    /// Coefficient of Coulomb friction.
+    pub friction: f64,
+    /// Passes over all contacts per round.
+    pub iterations: u32,
+}
+
+impl Default for Parameters {
+    fn default() -> Self {
+        Self { friction: 0.3, iterations: 8 }
+    }
+}
+
+impl Parameters {
+    /// Whether every value lies in its range.
+    pub fn check(&self) -> Result<(), PhysicsError> {
+        check("collision friction", self.friction, "between 0 and 100", |x| (0.0..=100.0).contains(&x))?;
+        check("collision iterations", f64::from(self.iterations), "1 to 1000", |x| (1.0..=1000.0).contains(&x))
+    }
+}
+
+/// Strands of one body as collisions see them, after their own step.
+#[derive(Debug)]
+pub struct Body<'a> {
+    /// First vertex of each strand, and the vertex count.
+    pub offsets: &'a [u32],
+    /// Positions [m].
+    pub positions: &'a mut [DVec3],
+    /// Velocities [m/s].
+    pub velocities: &'a mut [DVec3],
+    /// Inverse of each vertex's mass [1/kg]; 0 if it is held.
+    pub inverse_masses: &'a [f64],
+    /// Collision radius of each vertex [m]; a segment is as thick as the thicker of its ends.
+    pub radii: &'a [f32],
+    /// Whether motion during the step is looked at, so that these strands pass through none of their kind at any speed.
+    pub continuous: bool,
+}
+
+/// What one step met.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Tally {
+    /// Pairs of segments that press on each other.
+    pub contacts: u64,
+    /// Those of them that met during the step.
+    pub impacts: u64,
+    /// Groups of vertices that had to be moved rigidly.
+    pub zones: u64,
+    /// Deepest overlap of two capsules that touch, before it is opened [m].
+    pub penetration_max: f64,
+}
+
+/// Working memory of collisions; nothing in it outlives a step.
+#[derive(Debug, Default)]
+pub struct Collisions {
+    search: Search,
+    incidence: Incidence,
+    before: Vec<DVec3>,
+    /// Vertices that `begin` was given, body by body.
+    begun: Vec<usize>,
+    after: Vec<DVec3>,
+    shift: Vec<DVec3>,
+    inverse_masses: Vec<f64>,
+    radii: Vec<f32>,
+    capsules: Vec<Capsule>,
+    strands: Vec<u32>,
+    /// First vertex of each body and whether it is continuous.
+    bodies: Vec<(usize, bool)>,
+    /// Velocity changes that are not displacement over dt [m/s].
+    kicks: Vec<DVec3>,
+}
+
+impl Collisions {
+    /// Takes note of where the bodies are before their step, in the order in which `resolve` will get them. A body whose vertices
+    /// change in number in between, or that is not given, is taken to come from where its velocities say.
+    pub fn begin<'a>(&mut self, positions: impl IntoIterator<Item = &'a [DVec3]>) {
+        self.before.clear();
+        self.begun.clear();
+        for body in positions {
+            self.before.par_extend(body);
+            self.begun.push(body.len());
+        }
+    }
+
+    /// Keeps the bodies from passing through each other and themselves; `dt` [s] is the step they have made.
+    pub fn resolve(&mut self, bodies: &mut [Body], parameters: &Parameters, dt: f64) -> Result<Tally, PhysicsError> {
+        parameters.check()?;
+        check("dt", dt, "positive", |x| x > 0.0)?;
+        bodies.iter().try_for_each(check_body)?;
+        self.gather(bodies, dt);
+        self.enclose(false);
+        let mut contacts = self.find(Self::meet);
+        self.relax(&mut contacts, parameters);
+        let continuous = bodies.iter().any(|body| body.continuous);
+        if continuous {
+            for _ in 1..ROUNDS {
+                self.enclose(true);
+                let more = self.find(|step, i, j| step.miss(i, j, KEEP[0]));
+                if more.is_empty() {
+                    break;
+                }
+                contacts.extend(more);
+                self.relax(&mut contacts, parameters);
+            }
+        }
+        let mut tally = self.count(&contacts);
+        self.kick(&contacts, dt);
+        scatter(bodies, &self.shift, |_, velocity, shift| *velocity += shift / dt);
+        self.recover(&mut contacts);
+        if continuous {
+            tally.zones = self.stiffen(dt);
+        }
+        scatter(bodies, &self.shift, |position, _, shift| *position += shift);
+        if !self.kicks.is_empty() {
+            scatter(bodies, &self.kicks, |_, velocity, kick| *velocity += kick);
+        }
+        Ok(tally)
+    }
+
+    /// Bytes held now.
+    pub fn memory(&self) -> usize {
+        let vectors = self.before.capacity() + self.after.capacity() + self.shift.capacity() + self.kicks.capacity();
+        vectors * 24
+            + self.inverse_masses.capacity() * 8
+            + self.capsules.capacity() * size_of::<Capsule>()
+            + self.search.memory()
+    }
+
+    /// All bodies in one.
+    fn gather(&mut self, bodies: &[Body], dt: f64) {
+        let kept = bodies.len() == self.begun.len()
+            && bodies.iter().zip(&self.begun).all(|(body, &count)| body.positions.len() == count);
+        if !kept {
+            self.before.clear();
+            for body in bodies {
+                let back = |(position, velocity): (&DVec3, &DVec3)| *position - *velocity * dt;
+                self.before.par_extend(body.positions.par_iter().zip(body.velocities.par_iter()).map(back));
+            }
+        }
+        self.begun.clear();
+        self.after.clear();
+        self.inverse_masses.clear();
+        self.radii.clear();
+        self.strands.clear();
+        self.bodies.clear();
+        self.kicks.clear();
+        for body in bodies {
+            let base = self.after.len();
+            self.bodies.push((base, body.continuous));
+            self.after.par_extend(&*body.positions);
+            self.inverse_masses.par_extend(body.inverse_masses);
+            self.radii.par_extend(body.radii);
+            self.strands.extend(body.offsets[..body.offsets.len() - 1].iter().map(|first| base as u32 + first));
+        }
+        self.strands.push(self.after.len() as u32);
+        self.shift.clear();
+        self.shift.resize(self.after.len(), DVec3::ZERO);
+    }
+
+    /// Puts a capsule around every segment halfway through the step; only around continuous ones if `again`.
+    fn enclose(&mut self, again: bool) {
+        let Self { before, after, shift, radii, capsules, strands, bodies, .. } = self;
+        let (before, after, shift, radii) = (&*before, &*after, &*shift, &*radii);
+        capsules.resize(after.len(), Capsule::NONE);
+        capsules.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, capsules)| {
+            for (capsule, i) in capsules.iter_mut().zip(chunk * CHUNK..) {
+                let j = i + 1;
+                if j == after.len() {
+                    continue;
+                }
+                let continuous = is_continuous(bodies, i);
+                let motion = |i: usize| after[i] + shift[i] - before[i];
+                let middle = |i: usize| before[i] + 0.5 * motion(i);
+                let radius = f64::from(radii[i].max(radii[j]));
+                let thick = match continuous {
+                    true => radius * (1.0 + SLOP) + 0.5 * length(motion(i)).max(length(motion(j))),
+                    false => radius * (1.0 + MARGIN),
+                };
+                *capsule =
+                    if again && !continuous { Capsule::NONE } else { Capsule::around(middle(i), middle(j), thick) };
+            }
+        });
+        for &end in &strands[1..] {
+            capsules[end as usize - 1] = Capsule::NONE;
+        }
+    }
+
+    fn find(&mut self, meet: impl Fn(&Step, usize, usize) -> Option<Contact> + Sync) -> Vec<Contact> {
+        let Self { search, before, after, shift, radii, capsules, bodies, .. } = self;
+        let step = Step { before, after, shift, radii, capsules, bodies };
+        search.pairs(capsules, |i, j| if step.follow(i, j) { None } else { meet(&step, i, j) }).concat()
+    }
+
+    fn meet(step: &Step, i: usize, j: usize) -> Option<Contact> {
+        step.meet(i, j)
+    }
+
+    fn relax(&mut self, contacts: &mut [Contact], parameters: &Parameters) {
+        let Self { strands, before, after, inverse_masses, incidence, shift, .. } = self;
+        let problem = Problem { strands, before, after, inverse_masses };
+        solve(&problem, contacts, incidence, shift, parameters.friction, parameters.iterations);
+    }
+
+    fn count(&self, contacts: &[Contact]) -> Tally {
+        let part = |range: std::ops::Range<usize>| {
+            contacts[range].iter().fold(Tally::default(), |sum, contact| {
+                let overlap = contact.reach - contact.distance(contact.relative(&self.shift));
+                let pressing = u64::from(contact.press > 0.0);
+                Tally {
+                    contacts: sum.contacts + pressing,
+                    impacts: sum.impacts + if contact.time > 0.0 { pressing } else { 0 },
+                    penetration_max: sum.penetration_max.max(overlap),
+                    ..sum
+                }
+            })
+        };
+        let join = |a: Tally, b: Tally| Tally {
+            contacts: a.contacts + b.contacts,
+            impacts: a.impacts + b.impacts,
+            penetration_max: a.penetration_max.max(b.penetration_max),
+            zones: 0,
+        };
+        ordered::reduce(contacts.len(), Tally::default(), part, join)
+    }
+
+    /// A contact that begins at time tau of the step moves its vertices for the rest of the step only: the impulse that does it is
+    /// larger by 1 / (1 - tau). It never does more than end the approach.
+    fn kick(&mut self, contacts: &[Contact], dt: f64) {
+        for contact in contacts.iter().filter(|contact| contact.time > 0.0 && contact.press > 0.0) {
+            self.kicks.resize(self.after.len(), DVec3::ZERO);
+            let answer = contact.answer(&self.inverse_masses, |_| 1.0);
+            let (vertices, weights) = (contact.vertices(), contact.weights());
+            let closing = -(0..4)
+                .map(|k| weights[k] * (self.after[vertices[k]] - self.before[vertices[k]]).dot(contact.normal))
+                .sum::<f64>();
+            let whole = (contact.press / (1.0 - contact.time)).min(closing / answer.max(f64::MIN_POSITIVE));
+            let missing = contact.normal * ((whole - contact.press).max(0.0) / dt);
+            for k in 0..4 {
+                self.kicks[vertices[k]] += missing * (weights[k] * self.inverse_masses[vertices[k]]);
+            }
+        }
+    }
+
+    /// Opens overlaps a little, without changing velocities.
+    fn recover(&mut self, contacts: &mut Vec<Contact>) {
+        let shift = &self.shift;
+        contacts.retain_mut(|contact| {
+            let relative = contact.relative(shift);
+            let overlap = contact.reach * (1.0 - SLOP) - contact.distance(relative);
+            contact.ask_for(RECOVERY * overlap, relative);
+            overlap > 0.0
+        });
+        let gentle = Parameters { friction: 0.0, iterations: RECOVERY_ITERATIONS };
+        self.relax(contacts, &gentle);
+    }
+
+    /// Moves rigidly what would still pass through; how many groups.
+    fn stiffen(&mut self, dt: f64) -> u64 {
+        let mut zones = Zones::default();
+        for _ in 0..MERGERS {
+            self.enclose(true);
+            let crossing = self.find(|step, i, j| step.miss(i, j, KEEP[1]));
+            let news = crossing.iter().fold(false, |news, contact| zones.join(contact.vertices()) | news);
+            if !news {
+                break;
+            }
+            self.kicks.resize(self.after.len(), DVec3::ZERO);
+            for vertices in zones.members().into_values() {
+                let positions: Vec<DVec3> = vertices.iter().map(|&i| self.before[i]).collect();
+                let inverse_masses: Vec<f64> = vertices.iter().map(|&i| self.inverse_masses[i]).collect();
+                let motion: Vec<DVec3> =
+                    vertices.iter().map(|&i| self.after[i] + self.shift[i] - self.before[i]).collect();
+                for (&i, moved) in vertices.iter().zip(rigid_motion(&positions, &inverse_masses, &motion)) {
+                    let shift = moved - (self.after[i] - self.before[i]);
+                    self.kicks[i] += (shift - self.shift[i]) / dt;
+                    self.shift[i] = shift;
+                }
+            }
+        }
+        zones.members().len() as u64
+    }
+}
+
+/// The motion of all bodies during the step, corrections included.
+struct Step<'a> {
+    before: &'a [DVec3],
+    after: &'a [DVec3],
+    shift: &'a [DVec3],
+    radii: &'a [f32],
+    capsules: &'a [Capsule],
+    bodies: &'a [(usize, bool)],
+}
+
+impl Step<'_> {
+    fn pair(&self, i: usize, j: usize) -> Pair {
+        let motion = |i: usize| {
+            let end = |i: usize| self.after[i] + self.shift[i];
+            [Segment { from: self.before[i], to: self.before[i + 1] }, Segment { from: end(i), to: end(i + 1) }]
+        };
+        Pair { first: motion(i), second: motion(j) }
+    }
+
+    fn reach(&self, i: usize, j: usize) -> f64 {
+        let radius = |i: usize| f64::from(self.radii[i].max(self.radii[i + 1]));
+        radius(i) + radius(j)
+    }
+
+    /// Whether segment `j` follows `i` on the same strand so closely that the strand would have to be bent to a point for
+    /// them to be apart.
+    fn follow(&self, i: usize, j: usize) -> bool {
+        let tightest = std::f64::consts::FRAC_PI_2 * self.reach(i, j);
+        let mut arc = 0.0;
+        for k in i + 1..j {
+            arc += length(self.before[k] - self.before[k + 1]);
+            if arc >= tightest || !self.capsules[k].exists() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// The contact of two segments that come close.
+    fn meet(&self, i: usize, j: usize) -> Option<Contact> {
+        let (pair, reach) = (self.pair(i, j), self.reach(i, j));
+        let place = if is_continuous(self.bodies, i) && is_continuous(self.bodies, j) {
+            let met = approach([&pair.first[0], &pair.first[1]], [&pair.second[0], &pair.second[1]], reach)?;
+            Place { s: met.closest.s, t: met.closest.t, offset: met.closest.offset, time: met.time }
+        } else {
+            let near = closest(&pair.first[0], &pair.second[0]);
+            Place { s: near.s, t: near.t, offset: near.offset, time: 0.0 }
+        };
+        let contact = Contact::new([i, j], &pair, &place, reach);
+        (contact.gap < 0.0 || place.time == 0.0 && contact.target <= CLOSE * reach).then_some(contact)
+    }
+
+    /// The contact of two segments that come closer, during the step as it is now, than `keep` times the distance they had before it.
+    fn miss(&self, i: usize, j: usize, keep: f64) -> Option<Contact> {
+        let (mut pair, reach) = (self.pair(i, j), self.reach(i, j));
+        let distance = length(closest(&pair.first[0], &pair.second[0]).offset);
+        let least = keep * distance.min(reach);
+        // Axes that crossed before the step have no side to be kept on.
+        if least < 1e-6 * reach {
+            return None;
+        }
+        let met = approach([&pair.first[0], &pair.first[1]], [&pair.second[0], &pair.second[1]], least)?;
+        // Contacts are stated for the motion as it came; corrections come on top.
+        let plain = |i: usize| Segment { from: self.after[i], to: self.after[i + 1] };
+        (pair.first[1], pair.second[1]) = (plain(i), plain(j));
+        let place = Place { s: met.closest.s, t: met.closest.t, offset: met.closest.offset, time: met.time };
+        Some(Contact::new([i, j], &pair, &place, reach))
+    }
+}
+
+fn is_continuous(bodies: &[(usize, bool)], vertex: usize) -> bool {
+    let after = bodies.partition_point(|&(first, _)| first <= vertex);
+    after > 0 && bodies[after - 1].1
+}
+
+/// Calls `change` with position, velocity and value of every vertex whose value is not 0.
+fn scatter(bodies: &mut [Body], values: &[DVec3], change: impl Fn(&mut DVec3, &mut DVec3, DVec3) + Sync) {
+    let mut rest = values;
+    for body in bodies {
+        let (own, behind) = rest.split_at(body.positions.len());
+        rest = behind;
+        let state = body.positions.par_chunks_mut(CHUNK).zip(body.velocities.par_chunks_mut(CHUNK));
+        state.zip(own.par_chunks(CHUNK)).for_each(|((positions, velocities), values)| {
+            for ((position, velocity), value) in positions.iter_mut().zip(velocities).zip(values) {
+                if *value != DVec3::ZERO {
+                    change(position, velocity, *value);
+                }
+            }
+        });
+    }
+}
+
+fn check_body(body: &Body) -> Result<(), PhysicsError> {
+    let vertices = body.positions.len();
+    let counts = [
+        ("velocities", body.velocities.len()),
+        ("inverse masses", body.inverse_masses.len()),
+        ("collision radii", body.radii.len()),
+    ];
+    if let Some((what, got)) = counts.into_iter().find(|(_, got)| *got != vertices) {
+        return Err(PhysicsError::Count { what, got, expected: vertices });
+    }
+    let ends = (body.offsets.first().copied(), body.offsets.last().map(|&end| end as usize));
+    let ascending = body.offsets.windows(2).position(|pair| pair[1] <= pair[0]);
+    if ends != (Some(0), Some(vertices)) || ascending.is_some() {
+        let strand = ascending.unwrap_or(0);
+        let at = |k: usize| body.offsets.get(k).map_or(0, |&offset| offset as usize);
+        return Err(PhysicsError::Offsets { strand, from: at(strand), to: at(strand + 1), vertices });
+    }
+    Ok(())
+}

@@ -1,0 +1,529 @@
+//! Which capsules overlap: a uniform grid that suits long, thin, crowded things.
+//!
+//! Every capsule is entered in all cells that it passes through. Two capsules overlap exactly if their axes come within
+//! the sum of the radii; then the point that divides the shortest connection in the ratio of the radii lies in both
+//! capsules, so that both are entered in the cell of this point. There, and only there, the pair is reported: the search
+//! is complete for any size of cells and reports nothing twice, without a table of pairs that were seen.
+//!
+//! Cells may therefore be much smaller than a segment. A hair of 20 vertices has segments ten times as long as the
+//! distance to its neighbour: hundreds of segments end in a cube of a segment's length, and looking at the ends in
+//! whole neighbourhoods, as in [Rungjiratananon2012, section 4.5], means hundreds of times more candidates than
+//! contacts. See [`super::seven`] for that search, and docs/models.md for the comparison.
+//!
+//! Storage: cells belong to blocks of 8 x 8 x 8, blocks repeat periodically over space, so that the domain has no bounds. What
+//! falls on the same cell from periods apart is told apart by the distance. Capsules are entered in pieces of a fixed size,
+//! pieces are joined block by block in order: no result depends on threads.
+
+use super::segments::{Segment, closest};
+use drench_math::ordered;
+use glam::{DVec3, I64Vec3, Vec3};
+use rayon::prelude::*;
+use wide::f32x8;
+
+/// Edge of a cell as a fraction of the mean length of an axis, and in mean radii; their sum is taken.
+const CELL: (f64, f64) = (0.35, 1.0);
+/// Entries per capsule at most, on average; cells are made larger until they fit.
+const ENTRIES: f64 = 40.0;
+/// Entries per block that are aimed at.
+const BLOCK_ENTRIES: f64 = 1024.0;
+/// Bits of a cell's coordinate within its block.
+const LOCAL: u32 = 3;
+/// Most bits of a block's coordinate.
+const MOST_BITS: u32 = 6;
+/// Capsules that are entered in one piece.
+const PIECE: usize = 1 << 15;
+/// Blocks that one task looks through.
+const TASK: usize = 64;
+/// How far cells reach beyond their borders when capsules are entered, in cells: more than any rounding.
+const SLACK: f64 = 1e-6;
+
+/// A segment with a radius, as the search sees it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Capsule {
+    /// Middle of the axis [m].
+    pub centre: DVec3,
+    /// From the middle to an end [m].
+    pub half: Vec3,
+    /// Radius [m]; below 0 if there is no capsule at this index.
+    pub radius: f32,
+}
+
+impl Capsule {
+    /// No capsule.
+    pub const NONE: Self = Self { centre: DVec3::ZERO, half: Vec3::ZERO, radius: -1.0 };
+
+    /// The capsule around the segment between two points, a little thicker than asked for, so that rounding loses nothing.
+    #[inline]
+    pub fn around(from: DVec3, to: DVec3, radius: f64) -> Self {
+        let (centre, half) = (0.5 * (from + to), 0.5 * (to - from));
+        let rounding = 1e-6 * half.abs().max_element() + 1e-12 * centre.abs().max_element();
+        let capsule = Self { centre, half: half.as_vec3(), radius: (radius + rounding) as f32 * 1.000_001 };
+        if capsule.is_finite() { capsule } else { Self::NONE }
+    }
+
+    /// Whether there is one.
+    #[inline]
+    pub fn exists(&self) -> bool {
+        self.radius >= 0.0
+    }
+
+    fn is_finite(&self) -> bool {
+        // Beyond this distance cells cannot be counted any more.
+        self.centre.abs().max_element() < 1e12 && self.half.is_finite() && self.radius.is_finite()
+    }
+
+    fn axis_from(&self, origin: DVec3) -> Segment {
+        let (centre, half) = (self.centre - origin, self.half.as_dvec3());
+        Segment { from: centre - half, to: centre + half }
+    }
+}
+
+/// Working memory of the search.
+#[derive(Debug, Default)]
+pub struct Search {
+    pieces: Vec<Piece>,
+}
+
+/// The entries of a run of capsules, sorted by block.
+#[derive(Debug, Default)]
+struct Piece {
+    /// Block, cell in the block, capsule: 23, 9 and 32 bits.
+    raw: Vec<u64>,
+    sorted: Vec<u64>,
+    /// Where each block begins in `sorted`, and the end.
+    starts: Vec<u32>,
+}
+
+/// The cells: how large, and how many blocks until they repeat.
+#[derive(Clone, Copy, Debug)]
+struct Cells {
+    inverse: f64,
+    /// Bits of a block's coordinate.
+    bits: u32,
+}
+
+impl Search {
+    /// Calls `visit` with every pair of overlapping capsules, once, the lower index first, and gives back what it makes of them,
+    /// in an order that depends on the capsules alone. Capsules that follow each other share an end and are left out.
+    pub fn pairs<T: Send>(
+        &mut self,
+        capsules: &[Capsule],
+        visit: impl Fn(usize, usize) -> Option<T> + Sync,
+    ) -> Vec<Vec<T>> {
+        let Some(cells) = Cells::for_capsules(capsules) else { return Vec::new() };
+        let blocks = 1_usize << (3 * cells.bits);
+        self.pieces.resize_with(capsules.len().div_ceil(PIECE), Piece::default);
+        self.pieces.par_iter_mut().enumerate().for_each(|(index, piece)| {
+            let from = index * PIECE;
+            piece.enter(&cells, &capsules[from..(from + PIECE).min(capsules.len())], from, blocks);
+        });
+        let pieces = &self.pieces;
+        (0..blocks.div_ceil(TASK))
+            .into_par_iter()
+            .map_init(Crowd::default, |crowd, task| {
+                let mut found = Vec::new();
+                for block in task * TASK..((task + 1) * TASK).min(blocks) {
+                    crowd.take(pieces, block);
+                    crowd.look_through(&cells, block, capsules, &visit, &mut found);
+                }
+                found
+            })
+            .collect()
+    }
+
+    /// Bytes held now.
+    pub fn memory(&self) -> usize {
+        self.pieces.iter().map(|p| (p.raw.capacity() + p.sorted.capacity()) * 8 + p.starts.capacity() * 4).sum()
+    }
+}
+
+impl Cells {
+    fn for_capsules(capsules: &[Capsule]) -> Option<Self> {
+        let add = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+        let part = |range: std::ops::Range<usize>| {
+            capsules[range].iter().filter(|capsule| capsule.exists()).fold([0.0; 3], |sum, capsule| {
+                add(sum, [1.0, 2.0 * f64::from(capsule.half.length_squared().sqrt()), f64::from(capsule.radius)])
+            })
+        };
+        let [count, length, radius] = ordered::reduce(capsules.len(), [0.0; 3], part, add);
+        if count < 2.0 {
+            return None;
+        }
+        let mut edge = ((CELL.0 * length + CELL.1 * radius) / count).max(1e-9);
+        let entries = |edge: f64| {
+            let cells = |capsule: &Capsule| {
+                let across = 1.0 + 2.0 * f64::from(capsule.radius) / edge;
+                let [x, y, z] = (2.0 * capsule.half.as_dvec3().abs() / edge).to_array();
+                // About what `Piece::enter` does: slabs across the longest side.
+                let longest = x.max(y).max(z);
+                let shares = |side: f64| across + side / (1.0 + longest);
+                (across + longest) * shares(x) * shares(y) * shares(z) / shares(longest)
+            };
+            let existing = |i: &usize| capsules[*i].exists();
+            // A sample would do if it were not for the odd one that has gone astray.
+            let part = |range: std::ops::Range<usize>| range.filter(existing).map(|i| cells(&capsules[i])).sum::<f64>();
+            ordered::reduce(capsules.len(), 0.0, part, |a: f64, b: f64| a + b)
+        };
+        let mut expected = entries(edge);
+        while expected > ENTRIES * count + 4096.0 {
+            edge *= 2.0;
+            expected = entries(edge);
+        }
+        let bits = ((expected / BLOCK_ENTRIES).max(1.0).log2() / 3.0).ceil() as u32;
+        Some(Self { inverse: 1.0 / edge, bits: bits.min(MOST_BITS) })
+    }
+
+    /// Block and cell in it, as one number.
+    #[inline]
+    fn key(&self, cell: I64Vec3) -> u64 {
+        let I64Vec3 { x, y, z } = cell;
+        let mask = (1_i64 << self.bits) - 1;
+        let block = (x >> LOCAL & mask) | (y >> LOCAL & mask) << self.bits | (z >> LOCAL & mask) << (2 * self.bits);
+        let local = (x & 7) | (y & 7) << LOCAL | (z & 7) << (2 * LOCAL);
+        (block << (3 * LOCAL) | local) as u64
+    }
+
+    #[inline]
+    fn cell_of(&self, point: DVec3) -> I64Vec3 {
+        let [x, y, z] = (point * self.inverse).to_array().map(|x| x.floor() as i64);
+        I64Vec3 { x, y, z }
+    }
+}
+
+impl Piece {
+    fn enter(&mut self, cells: &Cells, capsules: &[Capsule], first: usize, blocks: usize) {
+        self.raw.clear();
+        for (capsule, index) in capsules.iter().zip(first as u64..) {
+            if capsule.exists() {
+                enter(cells, capsule, |cell| self.raw.push(cells.key(cell) << 32 | index));
+            }
+        }
+        // By block; the order of capsules within a block stays.
+        let block_of = |entry: u64| (entry >> (32 + 3 * LOCAL)) as usize;
+        self.starts.clear();
+        self.starts.resize(blocks + 1, 0);
+        for &entry in &self.raw {
+            self.starts[block_of(entry) + 1] += 1;
+        }
+        for block in 0..blocks {
+            self.starts[block + 1] += self.starts[block];
+        }
+        self.sorted.resize(self.raw.len(), 0);
+        for &entry in &self.raw {
+            let at = &mut self.starts[block_of(entry)];
+            self.sorted[*at as usize] = entry;
+            *at += 1;
+        }
+        // Every start has moved on to the next block's.
+        self.starts.rotate_right(1);
+        self.starts[0] = 0;
+    }
+}
+
+/// Calls `put` for every cell that the capsule passes through, and some at its corners: slab by slab across the longest side of
+/// its axis.
+#[inline]
+fn enter(cells: &Cells, capsule: &Capsule, mut put: impl FnMut(I64Vec3)) {
+    let centre = capsule.centre * cells.inverse;
+    let half = capsule.half.as_dvec3() * cells.inverse;
+    let radius = f64::from(capsule.radius) * cells.inverse + SLACK;
+    let size = half.abs();
+    let axis = if size.x >= size.y && size.x >= size.z {
+        0
+    } else if size.y >= size.z {
+        1
+    } else {
+        2
+    };
+    let turn = |v: DVec3| match axis {
+        0 => v,
+        1 => DVec3::new(v.y, v.z, v.x),
+        _ => DVec3::new(v.z, v.x, v.y),
+    };
+    let back = |x: i64, y: i64, z: i64| match axis {
+        0 => I64Vec3::new(x, y, z),
+        1 => I64Vec3::new(z, x, y),
+        _ => I64Vec3::new(y, z, x),
+    };
+    let (c, h) = (turn(centre), turn(half));
+    let (slope_y, slope_z) = if h.x != 0.0 { (h.y / h.x, h.z / h.x) } else { (0.0, 0.0) };
+    let reach = h.x.abs();
+    let (first, last) = ((c.x - reach - radius).floor(), (c.x + reach + radius).floor());
+    let mut slab = first;
+    while slab <= last {
+        // The part of the axis whose surroundings may lie in this slab, from the centre.
+        let from = (slab - radius - c.x).max(-reach);
+        let to = (slab + 1.0 + radius - c.x).min(reach);
+        let span = |c: f64, slope: f64| {
+            let (a, b) = (c + slope * from, c + slope * to);
+            ((a.min(b) - radius).floor() as i64, (a.max(b) + radius).floor() as i64)
+        };
+        let ((y0, y1), (z0, z1)) = (span(c.y, slope_y), span(c.z, slope_z));
+        for z in z0..=z1 {
+            for y in y0..=y1 {
+                put(back(slab as i64, y, z));
+            }
+        }
+        slab += 1.0;
+    }
+}
+
+/// The capsules of a block, sorted by cell, and those of one cell side by side.
+#[derive(Debug, Default)]
+struct Crowd {
+    entries: Vec<u64>,
+    sorted: Vec<u32>,
+    starts: Vec<u32>,
+    indices: Vec<u32>,
+    /// Centre and half axis, radius, and the squared length of the half axis with its inverse; relative to the first centre.
+    lanes: [Vec<f32>; 9],
+}
+
+impl Crowd {
+    /// Collects a block from all pieces and sorts it by cell.
+    fn take(&mut self, pieces: &[Piece], block: usize) {
+        self.entries.clear();
+        for piece in pieces {
+            self.entries
+                .extend_from_slice(&piece.sorted[piece.starts[block] as usize..piece.starts[block + 1] as usize]);
+        }
+        const CELLS: usize = 1 << (3 * LOCAL);
+        self.starts.clear();
+        self.starts.resize(CELLS + 1, 0);
+        if self.entries.len() < 2 {
+            return;
+        }
+        let cell_of = |entry: u64| (entry >> 32) as usize & (CELLS - 1);
+        for &entry in &self.entries {
+            self.starts[cell_of(entry) + 1] += 1;
+        }
+        for cell in 0..CELLS {
+            self.starts[cell + 1] += self.starts[cell];
+        }
+        self.sorted.resize(self.entries.len(), 0);
+        for &entry in &self.entries {
+            let at = &mut self.starts[cell_of(entry)];
+            self.sorted[*at as usize] = entry as u32;
+            *at += 1;
+        }
+        self.starts.rotate_right(1);
+        self.starts[0] = 0;
+    }
+
+    fn look_through<T>(
+        &mut self,
+        cells: &Cells,
+        block: usize,
+        capsules: &[Capsule],
+        visit: &(impl Fn(usize, usize) -> Option<T> + Sync),
+        found: &mut Vec<T>,
+    ) {
+        for cell in 0..self.starts.len() - 1 {
+            let (from, to) = (self.starts[cell] as usize, self.starts[cell + 1] as usize);
+            if to < from + 2 {
+                continue;
+            }
+            self.load(from..to, capsules);
+            let key = (block << (3 * LOCAL) | cell) as u64;
+            for i in 0..self.indices.len() - 1 {
+                self.meet(i, |j| {
+                    let (first, second) = (self.indices[i] as usize, self.indices[j] as usize);
+                    if second != first + 1
+                        && meeting_point(&capsules[first], &capsules[second])
+                            .is_some_and(|point| cells.key(cells.cell_of(point)) == key)
+                    {
+                        found.extend(visit(first, second));
+                    }
+                });
+            }
+        }
+    }
+
+    /// Lays the capsules of a cell side by side.
+    fn load(&mut self, range: std::ops::Range<usize>, capsules: &[Capsule]) {
+        self.indices.clear();
+        self.indices.extend_from_slice(&self.sorted[range]);
+        // Long capsules come from several periods of the blocks.
+        self.indices.dedup();
+        let origin = capsules[self.indices[0] as usize].centre;
+        let count = self.indices.len();
+        // The last row is filled up with what is far from everything.
+        for (lane, far) in self.lanes.iter_mut().zip([1e18, 1e18, 1e18, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) {
+            lane.resize(count + 8, 0.0);
+            lane[count..].fill(far);
+        }
+        let [cx, cy, cz, hx, hy, hz, radii, squares, inverses] = &mut self.lanes;
+        for (k, &index) in self.indices.iter().enumerate() {
+            let capsule = &capsules[index as usize];
+            let (centre, half) = ((capsule.centre - origin).as_vec3(), capsule.half);
+            (cx[k], cy[k], cz[k]) = (centre.x, centre.y, centre.z);
+            (hx[k], hy[k], hz[k]) = (half.x, half.y, half.z);
+            // The margin covers what single precision makes of nearly parallel axes.
+            radii[k] = capsule.radius + 1e-3 * half.abs().max_element();
+            squares[k] = half.length_squared();
+            // A point has no direction: any will do, as long as it is a number.
+            inverses[k] = if squares[k] > 1e-30 { 1.0 / squares[k] } else { 0.0 };
+        }
+    }
+
+    /// Calls `hit` with every capsule after `i` whose axis may come within reach of that of `i`.
+    #[inline]
+    fn meet(&self, i: usize, mut hit: impl FnMut(usize)) {
+        let one: [f32x8; 9] = std::array::from_fn(|lane| f32x8::splat(self.lanes[lane][i]));
+        let [cx, cy, cz, hx, hy, hz, radius, a, over_a] = one;
+        let (low, high) = (f32x8::splat(-1.0), f32x8::splat(1.0));
+        let clamp = |x: f32x8| x.fast_max(low).fast_min(high);
+        let mut j = i + 1;
+        while j < self.indices.len() {
+            let load = |lane: usize| {
+                let mut row = [0.0; 8];
+                row.copy_from_slice(&self.lanes[lane][j..j + 8]);
+                f32x8::new(row)
+            };
+            let (dx, dy, dz) = (load(0) - cx, load(1) - cy, load(2) - cz);
+            let (kx, ky, kz) = (load(3), load(4), load(5));
+            // Minimise |d + t k - s h| over -1..1, as `closest` does.
+            let b = hx.mul_add(kx, hy.mul_add(ky, hz * kz));
+            let c = hx.mul_add(dx, hy.mul_add(dy, hz * dz));
+            let f = kx.mul_add(dx, ky.mul_add(dy, kz * dz));
+            let (e, over_e) = (load(7), load(8));
+            let determinant = a.mul_add(e, -(b * b)).fast_max(f32x8::splat(1e-30));
+            let s = clamp(c.mul_add(e, -(b * f)) / determinant);
+            let t = clamp(s.mul_add(b, -f) * over_e);
+            let s = clamp(t.mul_add(b, c) * over_a);
+            let (rx, ry, rz) = (t.mul_add(kx, dx) - s * hx, t.mul_add(ky, dy) - s * hy, t.mul_add(kz, dz) - s * hz);
+            let square = rx.mul_add(rx, ry.mul_add(ry, rz * rz));
+            let reach = radius + load(6);
+            let mut bits = square.simd_le(reach * reach).to_bitmask();
+            while bits != 0 {
+                hit(j + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+            j += 8;
+        }
+    }
+}
+
+/// The point that both capsules share if they overlap.
+#[inline]
+fn meeting_point(first: &Capsule, second: &Capsule) -> Option<DVec3> {
+    let origin = first.centre;
+    let (one, other) = (first.axis_from(origin), second.axis_from(origin));
+    let closest = closest(&one, &other);
+    let (a, b) = (f64::from(first.radius), f64::from(second.radius));
+    if closest.offset.length_squared() > (a + b) * (a + b) {
+        return None;
+    }
+    let share = if a + b > 0.0 { a / (a + b) } else { 0.0 };
+    Some(origin + one.at(closest.s) - closest.offset * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drench_math::random::Stream;
+
+    fn sorted(found: Vec<Vec<(usize, usize)>>) -> Vec<(usize, usize)> {
+        let mut pairs = found.concat();
+        pairs.sort_unstable();
+        pairs
+    }
+
+    fn brute(capsules: &[Capsule]) -> Vec<(usize, usize)> {
+        let mut pairs = Vec::new();
+        for i in 0..capsules.len() {
+            for j in i + 2..capsules.len() {
+                let exist = capsules[i].exists() && capsules[j].exists();
+                if exist && meeting_point(&capsules[i], &capsules[j]).is_some() {
+                    pairs.push((i, j));
+                }
+            }
+        }
+        pairs
+    }
+
+    fn check(capsules: &[Capsule]) -> usize {
+        let expected = brute(capsules);
+        assert_eq!(sorted(Search::default().pairs(capsules, |i, j| Some((i, j)))), expected);
+        expected.len()
+    }
+
+    #[test]
+    fn finds_what_brute_force_finds_each_pair_once() {
+        let stream = Stream::new(5, "capsules");
+        let mut pairs = 0;
+        for case in 0..300_u64 {
+            let here = stream.child(case);
+            let count = 2 + (here.uniform(1) * 60.0) as usize;
+            let size = 10.0_f64.powf(here.range(2, -1.5, 1.5));
+            let radius = 10.0_f64.powf(here.range(3, -4.0, 0.0));
+            let far = if case % 5 == 0 { DVec3::new(-1e6, 3e5, 8e4) } else { DVec3::ZERO };
+            let capsules: Vec<Capsule> = (0..count as u64)
+                .map(|i| {
+                    let from = far + here.direction(100 + i) * size * here.uniform(1000 + i);
+                    // Snapped to a lattice that cells love to border on, parallel, all lengths alike or very different.
+                    let length = if case % 3 == 0 { 1.0 } else { 10.0_f64.powf(here.range(2000 + i, -2.0, 1.0)) };
+                    let direction = if case % 4 == 1 { DVec3::X } else { here.direction(3000 + i) };
+                    let from = if case % 7 == 2 { (from * 4.0).round() / 4.0 } else { from };
+                    match i % 11 {
+                        10 => Capsule::NONE,
+                        _ => Capsule::around(from, from + direction * length, radius),
+                    }
+                })
+                .collect();
+            pairs += check(&capsules);
+        }
+        assert!(pairs > 10_000, "{pairs}");
+    }
+
+    #[test]
+    fn finds_contacts_near_the_corners_of_cells() {
+        // Short axes around one corner of the cells, far smaller than these: every combination of cells occurs.
+        let stream = Stream::new(6, "corners");
+        let mut capsules: Vec<Capsule> = (0..200)
+            .map(|i| {
+                let from = stream.direction(i) * 1e-3;
+                Capsule::around(from, from + stream.direction(1000 + i) * 1e-3, 2e-4)
+            })
+            .collect();
+        // Longer ones elsewhere decide the size of the cells.
+        capsules.extend((0..400).map(|i| {
+            let from = DVec3::new(5.0 + f64::from(i), 0.0, 0.0);
+            Capsule::around(from, from + DVec3::Y, 1e-3)
+        }));
+        assert!(check(&capsules) > 100);
+    }
+
+    #[test]
+    fn one_that_went_astray_costs_no_memory() {
+        let mut capsules: Vec<Capsule> = (0..50)
+            .map(|i| Capsule::around(DVec3::X * f64::from(i), DVec3::new(f64::from(i), 1.0, 0.0), 0.01))
+            .collect();
+        capsules.push(Capsule::around(DVec3::ZERO, DVec3::new(3e8, 4e9, -2e9), 0.01));
+        capsules.push(Capsule::around(DVec3::ZERO, DVec3::splat(f64::NAN), 0.01));
+        capsules.push(Capsule::around(DVec3::splat(1e300), DVec3::ZERO, 0.01));
+        let mut search = Search::default();
+        let found = sorted(search.pairs(&capsules, |i, j| Some((i, j))));
+        assert_eq!(found, brute(&capsules));
+        assert!(search.memory() < 10_000_000);
+        assert!(search.pairs(&[], |i, j| Some((i, j))).is_empty());
+    }
+
+    #[test]
+    fn the_order_is_the_same_on_any_number_of_threads() {
+        let stream = Stream::new(7, "order");
+        let capsules: Vec<Capsule> = (0..3000)
+            .map(|i| {
+                let from = stream.direction(i) * 0.3;
+                Capsule::around(from, from + stream.direction(5000 + i) * 0.05, 0.004)
+            })
+            .collect();
+        let on = |threads| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            pool.install(|| Search::default().pairs(&capsules, |i, j| Some((i, j)))).concat()
+        };
+        assert_eq!(on(1), on(2));
+        assert_eq!(on(1), on(8));
+        assert!(on(1).len() > 100);
+    }
+}

@@ -1,0 +1,209 @@
+//! Corrections that all contacts of a step agree on.
+//!
+//! Unknown is the displacement `shift` of every vertex. Contacts relax in turn while they are few, which converges fast; many are
+//! relaxed side by side, with the mass of a vertex split among its contacts [Tonge2012], and their pushes are gathered
+//! vertex by vertex in a fixed order. Segments get back the length that they came with, along their direction at the beginning of the step.
+//! Every push acts on both sides equally, so that momentum stays, and no result depends on threads.
+
+use super::contact::Contact;
+use super::segments::length;
+use glam::DVec3;
+use rayon::prelude::*;
+
+/// Contacts up to which they relax one after the other.
+const FEW: usize = 2048;
+/// Strands that one task gathers.
+const TASK: usize = 256;
+/// Contacts that one task relaxes.
+const CHUNK: usize = 4096;
+/// Passes over few contacts at most, in multiples of the iterations that many get.
+const PATIENCE: u32 = 6;
+/// Displacement in a pass, in reaches, below which few contacts have settled.
+const SETTLED: f64 = 1e-5;
+/// Squared relative change of a segment that leaves its length alone.
+const NEGLIGIBLE: f64 = 1e-20;
+
+/// What the solver works on.
+pub struct Problem<'a> {
+    /// First vertex of each strand of all bodies, and the vertex count.
+    pub strands: &'a [u32],
+    pub before: &'a [DVec3],
+    pub after: &'a [DVec3],
+    pub inverse_masses: &'a [f64],
+}
+
+/// Which contacts touch a segment.
+#[derive(Debug, Default)]
+pub struct Incidence {
+    starts: Vec<u32>,
+    /// Contact and side, by segment.
+    entries: Vec<u32>,
+}
+
+impl Incidence {
+    fn rebuild(&mut self, contacts: &[Contact], vertices: usize) {
+        self.starts.clear();
+        self.starts.resize(vertices + 1, 0);
+        for contact in contacts {
+            self.starts[contact.first as usize + 1] += 1;
+            self.starts[contact.second as usize + 1] += 1;
+        }
+        for i in 0..vertices {
+            self.starts[i + 1] += self.starts[i];
+        }
+        self.entries.resize(2 * contacts.len(), 0);
+        for (contact, index) in contacts.iter().zip(0_u32..) {
+            for (segment, side) in [(contact.first, 0), (contact.second, 1)] {
+                let at = &mut self.starts[segment as usize];
+                self.entries[*at as usize] = 2 * index + side;
+                *at += 1;
+            }
+        }
+        self.starts.rotate_right(1);
+        self.starts[0] = 0;
+    }
+
+    /// Contacts of the segments from `first` up to, without, `end`.
+    #[inline]
+    fn count(&self, first: usize, end: usize) -> u32 {
+        self.starts[end] - self.starts[first]
+    }
+
+    /// Contacts at a vertex; the last vertex of a strand begins no segment and has none there.
+    #[inline]
+    fn at_vertex(&self, vertex: usize) -> f64 {
+        f64::from(self.count(vertex.saturating_sub(1), vertex + 1))
+    }
+}
+
+/// Moves vertices by `shift` until the contacts hold, about; strands keep the lengths that they came with, about.
+pub fn solve(
+    problem: &Problem,
+    contacts: &mut [Contact],
+    incidence: &mut Incidence,
+    shift: &mut [DVec3],
+    friction: f64,
+    iterations: u32,
+) {
+    if contacts.is_empty() {
+        return;
+    }
+    let side_by_side = contacts.len() > FEW;
+    if side_by_side {
+        incidence.rebuild(contacts, problem.before.len());
+    }
+    let incidence = &*incidence;
+    contacts.par_chunks_mut(CHUNK).flatten_iter().for_each(|contact| {
+        let times = |vertex| if side_by_side { incidence.at_vertex(vertex) } else { 1.0 };
+        let answer = contact.answer(problem.inverse_masses, times);
+        contact.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
+    });
+    let touched = if side_by_side { Vec::new() } else { touched(problem.strands, contacts) };
+    let passes = if side_by_side { iterations } else { PATIENCE * iterations };
+    for pass in 0..passes {
+        // Lengths cost more than contacts; they are restored where it counts most.
+        let lengths = !side_by_side || pass + 1 == passes;
+        if side_by_side {
+            let read = &*shift;
+            contacts.par_chunks_mut(CHUNK).flatten_iter().for_each(|contact| {
+                contact.relax(contact.relative(read), friction);
+            });
+            gather(problem, contacts, incidence, shift, lengths);
+        } else {
+            let mut largest = 0.0_f64;
+            for contact in &mut *contacts {
+                let push = contact.relax(contact.relative(shift), friction);
+                if contact.mass > 0.0 {
+                    largest = largest.max(length(push) / (contact.mass * contact.reach));
+                }
+                for (vertex, weight) in contact.vertices().into_iter().zip(contact.weights()) {
+                    shift[vertex] += push * (problem.inverse_masses[vertex] * weight);
+                }
+            }
+            for &strand in &touched {
+                let (from, to) = (problem.strands[strand] as usize, problem.strands[strand + 1] as usize);
+                restore_lengths(problem, from, &mut shift[from..to]);
+            }
+            if largest < SETTLED {
+                break;
+            }
+        }
+    }
+}
+
+/// The strands that have contacts, ascending.
+fn touched(strands: &[u32], contacts: &[Contact]) -> Vec<usize> {
+    let of = |segment: u32| strands.partition_point(|&first| first <= segment) - 1;
+    let mut touched: Vec<usize> = contacts.iter().flat_map(|c| [of(c.first), of(c.second)]).collect();
+    touched.sort_unstable();
+    touched.dedup();
+    touched
+}
+
+/// Adds the last pushes of all contacts, strand by strand.
+fn gather(problem: &Problem, contacts: &[Contact], incidence: &Incidence, shift: &mut [DVec3], lengths: bool) {
+    let strands = problem.strands;
+    let mut parts = Vec::with_capacity(strands.len() / TASK + 1);
+    let (mut rest, mut done) = (shift, 0);
+    for group in (0..strands.len() - 1).step_by(TASK) {
+        let end = (group + TASK).min(strands.len() - 1);
+        let (part, behind) = rest.split_at_mut(strands[end] as usize - done);
+        (rest, done) = (behind, strands[end] as usize);
+        parts.push((group..end, part));
+    }
+    parts.into_par_iter().for_each(|(group, part)| {
+        let base = strands[group.start] as usize;
+        for strand in group {
+            let (from, to) = (strands[strand] as usize, strands[strand + 1] as usize);
+            if incidence.count(from, to) == 0 {
+                continue;
+            }
+            let own = &mut part[from - base..to - base];
+            for segment in from..to - 1 {
+                let (mut low, mut high) = (DVec3::ZERO, DVec3::ZERO);
+                let range = incidence.starts[segment] as usize..incidence.starts[segment + 1] as usize;
+                for &entry in &incidence.entries[range] {
+                    let contact = &contacts[entry as usize / 2];
+                    let weights = contact.weights();
+                    let side = 2 * (entry as usize % 2);
+                    low += contact.push * weights[side];
+                    high += contact.push * weights[side + 1];
+                }
+                own[segment - from] += low * problem.inverse_masses[segment];
+                own[segment - from + 1] += high * problem.inverse_masses[segment + 1];
+            }
+            if lengths {
+                restore_lengths(problem, from, own);
+            }
+        }
+    });
+}
+
+/// Gives the segments of one strand back the lengths that they came with: once from root to tip, once back.
+fn restore_lengths(problem: &Problem, from: usize, shift: &mut [DVec3]) {
+    let segments = shift.len() - 1;
+    for i in (0..segments).chain((0..segments).rev()) {
+        let (a, b) = (from + i, from + i + 1);
+        let (wa, wb) = (problem.inverse_masses[a], problem.inverse_masses[b]);
+        let change = shift[i + 1] - shift[i];
+        let came = problem.after[b] - problem.after[a];
+        // What ebbs away along the strand would end in numbers that processors are slow with.
+        if wa + wb == 0.0 || change.length_squared() <= NEGLIGIBLE * came.length_squared() {
+            continue;
+        }
+        let now = came + change;
+        let size = length(now);
+        // The difference of the lengths without their cancelling.
+        let excess = change.dot(came + now) / (size + length(came));
+        // Along the direction at the beginning the angular momentum stays; if the segment has turned over, along its own.
+        let start = problem.before[b] - problem.before[a];
+        let along = now.dot(start);
+        let turned = along <= 0.5 * size * length(start);
+        let correction = if turned { now * (excess / size) } else { start * (excess * size / along) };
+        let correction = correction / (wa + wb);
+        if correction.is_finite() {
+            shift[i] += correction * wa;
+            shift[i + 1] -= correction * wb;
+        }
+    }
+}

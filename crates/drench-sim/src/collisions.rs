@@ -1,0 +1,169 @@
+//! Collisions between strands: who takes part, how thick and how heavy they are, and the stage of the step.
+
+use crate::SimError;
+use crate::cords::{CordBody, CordWorking};
+use crate::report::Report;
+use crate::solids::Span;
+use crate::world::{Model, State, StrandBody};
+use drench_physics::collision::{Body, Collisions, Parameters};
+use drench_physics::cords::CordState;
+use drench_physics::strands::{Method, StrandModel, Tip};
+use drench_scene as scene;
+use drench_scene::{Continuous, Scene};
+
+/// What never changes about collisions.
+#[derive(Debug)]
+pub struct CollisionModel {
+    parameters: Parameters,
+    continuous: Continuous,
+    /// For each groom, unless it is excepted.
+    grooms: Vec<Option<Thickness>>,
+    /// For each cord, whether it takes part.
+    cords: Vec<bool>,
+}
+
+/// How vertices answer to a push.
+#[derive(Debug, Default)]
+struct Thickness {
+    inverse_masses: Vec<f64>,
+    radii: Vec<f32>,
+}
+
+/// Working memory.
+#[derive(Debug, Default)]
+pub struct CollisionScratch {
+    solver: Collisions,
+    cords: Vec<Thickness>,
+}
+
+impl CollisionModel {
+    /// The collisions that a scene asks for.
+    pub fn build(scene: &Scene, strands: &[StrandBody], cords: &[CordBody]) -> Option<Self> {
+        let collision = scene.collision.as_ref()?;
+        let takes_part = |name: &str| !collision.except.iter().any(|except| except == name);
+        let parameters = Parameters { friction: collision.friction, iterations: collision.iterations };
+        let thickness = |(groom, body): (&scene::Groom, &StrandBody)| {
+            // A guide stands for a bundle: as thick as all its hairs side by side.
+            let bundle = f64::from(1 + groom.children).sqrt();
+            let radius = |own: f32| collision.radius.unwrap_or(f64::from(own) * bundle) as f32;
+            takes_part(&body.name).then(|| Thickness {
+                inverse_masses: inverse_masses(&body.model),
+                radii: body.model.radii().iter().map(|&own| radius(own)).collect(),
+            })
+        };
+        Some(Self {
+            parameters,
+            continuous: collision.continuous,
+            grooms: scene.grooms.iter().zip(strands).map(thickness).collect(),
+            cords: cords.iter().map(|cord| takes_part(&cord.name)).collect(),
+        })
+    }
+}
+
+/// Takes note of where strands are before they move.
+pub fn begin(model: &Model, state: &State, scratch: &mut CollisionScratch, report: &mut Report) {
+    let Some(collision) = &model.collision else { return };
+    report.stage("collisions", || {
+        let grooms = state.strands.iter().zip(&collision.grooms).filter(|(_, thickness)| thickness.is_some());
+        let cords = state.cords.iter().zip(&collision.cords).filter(|(_, takes_part)| **takes_part);
+        let positions = grooms.map(|(body, _)| &body.positions).chain(cords.map(|(cord, _)| &cord.positions));
+        scratch.solver.begin(positions.map(|positions| &positions[..]));
+    });
+}
+
+/// Keeps strands from passing through each other.
+pub fn resolve(
+    model: &Model,
+    state: &mut State,
+    working: &[CordWorking],
+    scratch: &mut CollisionScratch,
+    span: Span,
+    report: &mut Report,
+) -> Result<(), SimError> {
+    let Some(collision) = &model.collision else { return Ok(()) };
+    let tally = report.stage("collisions", || {
+        let CollisionScratch { solver, cords } = scratch;
+        cords.resize_with(state.cords.len(), Thickness::default);
+        let held = model.cords.iter().zip(&state.cords).zip(working).zip(&mut *cords);
+        held.for_each(|(((body, cord), working), thickness)| measure(body, cord, working, thickness));
+        let continuous = collision.continuous;
+        let grooms = model.strands.iter().zip(&mut state.strands).zip(&collision.grooms);
+        let grooms = grooms.filter_map(|((body, strands), thickness)| {
+            let Thickness { inverse_masses, radii } = thickness.as_ref()?;
+            Some(Body {
+                offsets: body.model.offsets(),
+                positions: &mut strands.positions,
+                velocities: &mut strands.velocities,
+                inverse_masses,
+                radii,
+                continuous: continuous == Continuous::All,
+            })
+        });
+        let cords = state.cords.iter_mut().zip(cords).zip(&collision.cords).filter(|(_, takes_part)| **takes_part);
+        let cords = cords.map(|((cord, thickness), _)| Body {
+            offsets: &cord.offsets,
+            positions: &mut cord.positions,
+            velocities: &mut cord.velocities,
+            inverse_masses: &thickness.inverse_masses,
+            radii: &thickness.radii,
+            continuous: continuous != Continuous::None,
+        });
+        let mut bodies: Vec<Body> = grooms.chain(cords).collect();
+        solver.resolve(&mut bodies, &collision.parameters, span.dt)
+    });
+    let tally = tally.map_err(|source| SimError::Diverged { time: span.to, stage: "collisions", source })?;
+    report.collisions = report.collisions.max(tally.contacts);
+    if tally.zones > 0 {
+        report.warn("collisions: some strands were moved rigidly to keep them apart; try more substeps".to_owned());
+    }
+    Ok(())
+}
+
+/// Inverse masses of a groom's vertices; 0 where it is held.
+fn inverse_masses(model: &StrandModel) -> Vec<f64> {
+    let mut inverse: Vec<f64> = model.masses().iter().map(|&mass| 1.0 / f64::from(mass)).collect();
+    let held = match model.method() {
+        Method::Csm(parameters) => parameters.clamped as usize,
+        Method::Dftl(_) | Method::Pbd(_) => 1,
+    };
+    for pair in model.offsets().windows(2) {
+        let (root, end) = (pair[0] as usize, pair[1] as usize);
+        inverse[root..end.min(root + held)].fill(0.0);
+        if model.tip() == Tip::Clamped {
+            inverse[end - 1] = 0.0;
+        }
+    }
+    inverse
+}
+
+/// Masses and radii of a cord as it is now: what clamps hold has no inverse mass.
+fn measure(body: &CordBody, cord: &CordState, working: &CordWorking, thickness: &mut Thickness) {
+    cord.radii(&body.model, &mut thickness.radii);
+    thickness.inverse_masses.clear();
+    // Vertices that a clamp holds itself or by the direction of their segment.
+    let mut held = vec![false; body.model.vertex_count()];
+    for clamp in &working.clamps {
+        let vertex = clamp.vertex as usize;
+        held[vertex] = true;
+        if clamp.direction {
+            let last = vertex + 1 == held.len();
+            held[if last { vertex.saturating_sub(1) } else { vertex + 1 }] = true;
+        }
+    }
+    for piece in 0..cord.piece_count() {
+        let vertices = cord.vertices(piece);
+        thickness.inverse_masses.extend(vertices.clone().map(|vertex| {
+            let own = cord.model_vertex(piece, vertex);
+            // A tear at a clamp leaves one side of it.
+            let side = if vertex == vertices.start {
+                2
+            } else if vertex + 1 == vertices.end {
+                1
+            } else {
+                0
+            };
+            let mass = cord.mass(&body.model, piece, vertex);
+            if held[own] && cord.lost[own] & side == 0 || mass <= 0.0 { 0.0 } else { 1.0 / mass }
+        }));
+    }
+}

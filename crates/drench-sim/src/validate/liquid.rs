@@ -1,0 +1,274 @@
+//! Liquids against measurements, closed forms and conservation laws.
+
+use super::{Case, Measured};
+use crate::SimError;
+use drench_math::random::Stream;
+use drench_physics::liquid::source::{Portion, fill};
+use drench_physics::liquid::{
+    self, LiquidModel, LiquidScratch, LiquidState, Material, Method, NO_BODY, Reactions, Samples, StepLimits,
+    Surroundings, Tally, cohesion, mueller2003,
+};
+use drench_physics::rigid::{BodyState, Push};
+use glam::{DMat3, DQuat, DVec3};
+use std::f64::consts::PI;
+
+pub const CASES: &[Case] = &[
+    Case { name: "dam-break", law: "front of a collapsing column [Martin1952]: mean deviation", run: dam_break },
+    Case {
+        name: "dam-break-mueller",
+        law: "the same front with an equation of state, against dfsph",
+        run: dam_break_mueller,
+    },
+    Case { name: "hydrostatic", law: "p = rho g h on the floor of a tank [Pa]", run: hydrostatic },
+    Case { name: "hydrostatic-rest", law: "speed left in that tank over sqrt(g h)", run: hydrostatic_rest },
+    Case { name: "sloshing-volume", law: "height of the centre of mass after sloshing [m]", run: sloshing_volume },
+    Case { name: "taylor-green", law: "energy ~ exp(-4 nu k^2 t): rate [1/s]", run: taylor_green },
+    Case { name: "cohesion-work", law: "work to part a drop along its middle: 2 sigma pi R^2 [J]", run: cohesion_work },
+    Case { name: "liquid-momentum", law: "momentum lost by a closed splash, relative", run: momentum },
+];
+
+const GRAVITY: f64 = 9.81;
+
+/// A liquid in an open box of samples from the origin to `size`.
+struct Tank {
+    model: LiquidModel,
+    state: LiquidState,
+    scratch: LiquidScratch,
+    samples: Vec<DVec3>,
+    velocities: Vec<DVec3>,
+    bodies: Vec<u32>,
+    /// What samples of body 0 got; it does not move.
+    pushes: [Push; 1],
+    gravity: DVec3,
+}
+
+/// A body that nothing moves.
+const HELD: BodyState = BodyState {
+    centre: DVec3::ZERO,
+    rotation: DQuat::IDENTITY,
+    velocity: DVec3::ZERO,
+    spin: DVec3::ZERO,
+    inverse_mass: 0.0,
+    inverse_inertia: DMat3::ZERO,
+};
+
+/// Which walls a box has: low and high along each axis.
+type Walls = [[bool; 2]; 3];
+const OPEN: Walls = [[true, true], [true, false], [true, true]];
+const PIT: Walls = [[true; 2], [true; 2], [true, false]];
+
+impl Tank {
+    fn new(model: LiquidModel, size: DVec3, walls: Walls, low: DVec3, high: DVec3) -> Result<Self, SimError> {
+        let d = model.spacing;
+        let counts = (size / d).round().as_ivec3();
+        let mut samples = Vec::new();
+        for z in -1..=counts.z {
+            for y in -1..=counts.y {
+                for x in -1..=counts.x {
+                    let on = |at: i32, count: i32, [low, high]: [bool; 2]| (at == -1 && low) || (at == count && high);
+                    if on(x, counts.x, walls[0]) || on(y, counts.y, walls[1]) || on(z, counts.z, walls[2]) {
+                        samples.push((DVec3::new(f64::from(x), f64::from(y), f64::from(z)) + 0.5) * d);
+                    }
+                }
+            }
+        }
+        let mut state = LiquidState::default();
+        let portion = Portion { spacing: d, mass: model.particle_mass() };
+        state.add(&fill(&portion, [low, high], DVec3::ZERO, 1_000_000, |_| true).map_err(SimError::Liquid)?);
+        Ok(Self {
+            velocities: vec![DVec3::ZERO; samples.len()],
+            bodies: vec![NO_BODY; samples.len()],
+            pushes: [Push::default()],
+            scratch: LiquidScratch::default(),
+            gravity: DVec3::NEG_Y * GRAVITY,
+            model,
+            state,
+            samples,
+        })
+    }
+
+    fn step(&mut self, dt: f64) -> Result<Tally, SimError> {
+        let samples = Samples { positions: &self.samples, velocities: &self.velocities, bodies: &self.bodies };
+        let surroundings = Surroundings { samples, ..Surroundings::empty(self.gravity) };
+        let Self { model, state, scratch, pushes, .. } = self;
+        let mut reactions = Reactions { bodies: &mut [HELD], pushes, ..Reactions::default() };
+        liquid::solve(model, state, scratch, &surroundings, &mut reactions, dt).map_err(SimError::Liquid)
+    }
+}
+
+/// Without surface tension, which these sizes do not feel.
+fn plain(spacing: f64, viscosity: f64) -> LiquidModel {
+    let material = Material { viscosity, surface_tension: 0.0, ..Material::WATER };
+    LiquidModel { material, ..LiquidModel::water(spacing) }
+}
+
+/// T and Z of Martin and Moyce 1952 for a column twice as high as wide.
+const MARTIN_MOYCE: [(f64, f64); 13] = [
+    (0.41, 1.11),
+    (0.84, 1.22),
+    (1.19, 1.44),
+    (1.43, 1.67),
+    (1.63, 1.89),
+    (1.83, 2.11),
+    (1.98, 2.33),
+    (2.20, 2.56),
+    (2.32, 2.78),
+    (2.51, 3.00),
+    (2.65, 3.22),
+    (2.83, 3.44),
+    (2.98, 3.67),
+];
+
+/// The front Z at each T of the table.
+fn front(method: Option<Method>) -> Result<Vec<f64>, SimError> {
+    let width = 0.05715;
+    let d = width / 12.0;
+    let model = LiquidModel { wall_friction: 0.0, ..plain(d, 1e-3) };
+    let model = LiquidModel { method: method.unwrap_or(model.method), ..model };
+    let depth = 6.0 * d;
+    let size = DVec3::new(60.0 * d, 26.0 * d, depth);
+    let mut tank = Tank::new(model, size, OPEN, DVec3::ZERO, DVec3::new(width, 2.0 * width, depth))?;
+    let unit = (width / (2.0 * GRAVITY)).sqrt();
+    let dt = 0.05 * unit;
+    let (mut time, mut before, mut fronts) = (0.0, 1.0, Vec::new());
+    for &(at, _) in &MARTIN_MOYCE {
+        let mut now = before;
+        while time < at * unit {
+            before = now;
+            tank.step(dt)?;
+            time += dt;
+            now = (tank.state.positions.iter().map(|p| p.x).fold(0.0, f64::max) + 0.5 * d) / width;
+        }
+        let part = ((time - at * unit) / dt).clamp(0.0, 1.0);
+        fronts.push(now + (before - now) * part);
+        before = now;
+    }
+    Ok(fronts)
+}
+
+fn dam_break() -> Result<Measured, SimError> {
+    let fronts = front(None)?;
+    let deviations = fronts.iter().zip(&MARTIN_MOYCE).map(|(z, &(_, measured))| (z / measured - 1.0).abs());
+    Ok(Measured::at_most(0.1, deviations.sum::<f64>() / fronts.len() as f64))
+}
+
+fn dam_break_mueller() -> Result<Measured, SimError> {
+    // 1 % of compression at the foot of the column.
+    let springy = Method::Mueller2003(mueller2003::Parameters { stiffness: 110.0 });
+    let (fronts, reference) = (front(Some(springy))?, front(None)?);
+    let deviations = fronts.iter().zip(&reference).map(|(a, b)| (a / b - 1.0).abs());
+    Ok(Measured::at_most(0.1, deviations.sum::<f64>() / fronts.len() as f64))
+}
+
+/// A tank of 30 cm after it came to rest: speed left [m/s] and mean pressure on its floor [Pa].
+fn still_tank() -> Result<(f64, f64), SimError> {
+    let size = DVec3::new(0.3, 0.4, 0.3);
+    let mut tank = Tank::new(plain(0.015, 5.0), size, OPEN, DVec3::ZERO, DVec3::new(size.x, 0.3, size.z))?;
+    for (body, sample) in tank.bodies.iter_mut().zip(&tank.samples) {
+        *body = if sample.y < 0.0 { 0 } else { NO_BODY };
+    }
+    for _ in 0..120 {
+        tank.step(5e-3)?;
+    }
+    let speed = (2.0 * tank.state.kinetic_energy() / tank.state.mass()).sqrt();
+    tank.pushes = [Push::default()];
+    for _ in 0..40 {
+        tank.step(5e-3)?;
+    }
+    Ok((speed, -tank.pushes[0].linear.y / (40.0 * 5e-3 * size.x * size.z)))
+}
+
+fn hydrostatic() -> Result<Measured, SimError> {
+    Ok(Measured::relative(Material::WATER.density * GRAVITY * 0.3, still_tank()?.1, 0.02))
+}
+
+fn hydrostatic_rest() -> Result<Measured, SimError> {
+    Ok(Measured::at_most(0.01, still_tank()?.0 / (GRAVITY * 0.3).sqrt()))
+}
+
+/// A column collapses, sloshes and settles: its centre of mass must end at half the height that its volume has.
+fn sloshing_volume() -> Result<Measured, SimError> {
+    let model = plain(0.0125, 2.0);
+    let size = DVec3::new(0.4, 0.4, 0.1);
+    let mut tank = Tank::new(model, size, OPEN, DVec3::ZERO, DVec3::new(0.2, 0.3, size.z))?;
+    for _ in 0..400 {
+        tank.step(5e-3)?;
+    }
+    let height = tank.state.positions.iter().map(|p| p.y).sum::<f64>() / tank.state.len() as f64;
+    Ok(Measured::relative(0.075, height, 0.01))
+}
+
+/// One cell of the vortices of Taylor and Green is a box with walls that slip: nothing needs to be periodic. The liquid cannot pull,
+/// so its weight, across the vortices, presses it together.
+fn taylor_green() -> Result<Measured, SimError> {
+    let (n, side, nu, speed) = (20, 1.0, 0.1, 0.1);
+    let d = side / f64::from(n);
+    let model = LiquidModel {
+        wall_friction: 0.0,
+        limits: StepLimits { cfl: 0.2, ..StepLimits::default() },
+        ..plain(d, nu * Material::WATER.density)
+    };
+    let size = DVec3::new(side, side, 5.0 * d);
+    let mut tank = Tank::new(model, size + DVec3::Z * 3.0 * d, PIT, DVec3::ZERO, size)?;
+    tank.gravity = DVec3::NEG_Z * 40.0;
+    let k = PI / side;
+    for (velocity, p) in tank.state.velocities.iter_mut().zip(&tank.state.positions) {
+        *velocity = DVec3::new((k * p.x).sin() * (k * p.y).cos(), -(k * p.x).cos() * (k * p.y).sin(), 0.0) * speed;
+    }
+    // Let the first steps settle the lattice, then measure.
+    let (mut begin, mut end) = (0.0, 0.0);
+    for step in 0..60 {
+        tank.step(1e-2)?;
+        if step == 9 {
+            begin = tank.state.kinetic_energy();
+        }
+        end = tank.state.kinetic_energy();
+    }
+    Ok(Measured::relative(4.0 * nu * k * k, (begin / end).ln() / 0.5, 0.2))
+}
+
+/// What holds the two halves of a shaken and settled drop together, over three planes.
+fn cohesion_work() -> Result<Measured, SimError> {
+    let d = 1e-3;
+    let model = LiquidModel::water(d);
+    let mut tank = Tank::new(model, DVec3::splat(d), [[false; 2]; 3], DVec3::ZERO, DVec3::splat(d))?;
+    tank.gravity = DVec3::ZERO;
+    let portion = Portion { spacing: d, mass: model.particle_mass() };
+    let corners = [DVec3::splat(-8.0 * d), DVec3::splat(8.0 * d)];
+    tank.state = LiquidState::default();
+    let drops = fill(&portion, corners, DVec3::ZERO, 10_000, |p| p.length() < 7.0 * d).map_err(SimError::Liquid)?;
+    tank.state.add(&drops);
+    // A liquid is no crystal.
+    let stream = Stream::new(1, "drop");
+    tank.state.positions.iter_mut().enumerate().for_each(|(i, p)| *p += stream.direction(i as u64) * 0.3 * d);
+    for _ in 0..60 {
+        tank.step(1e-3)?;
+    }
+    let positions = &tank.state.positions;
+    let centre = positions.iter().sum::<DVec3>() / positions.len() as f64;
+    let volume = d.powi(3);
+    let mut work = 0.0;
+    for (i, p) in positions.iter().enumerate() {
+        for q in &positions[..i] {
+            let crossed = (*p - centre).cmplt(DVec3::ZERO) ^ (*q - centre).cmplt(DVec3::ZERO);
+            work += f64::from(crossed.bitmask().count_ones()) * cohesion(&model, [volume; 2], p.distance(*q));
+        }
+    }
+    let radius = (positions.len() as f64 * volume * 0.75 / PI).cbrt();
+    Ok(Measured::relative(2.0 * model.material.surface_tension * PI * radius * radius, work / 3.0, 0.1))
+}
+
+fn momentum() -> Result<Measured, SimError> {
+    let model = LiquidModel::water(0.02);
+    let mut tank = Tank::new(model, DVec3::splat(0.02), [[false; 2]; 3], DVec3::ZERO, DVec3::new(0.2, 0.3, 0.2))?;
+    tank.gravity = DVec3::ZERO;
+    for (velocity, p) in tank.state.velocities.iter_mut().zip(&tank.state.positions) {
+        *velocity = DVec3::new((31.0 * p.y).sin(), (17.0 * p.z).cos(), (23.0 * p.x).sin());
+    }
+    let before = tank.state.momentum();
+    let scale = (2.0 * tank.state.kinetic_energy() * tank.state.mass()).sqrt();
+    for _ in 0..40 {
+        tank.step(5e-3)?;
+    }
+    Ok(Measured::at_most(1e-6, (tank.state.momentum() - before).length() / scale))
+}
