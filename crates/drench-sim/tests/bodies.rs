@@ -41,7 +41,7 @@ body = { mass = 2, velocity = [6, 1, 0], release = 0.3 }
 
 [[solid]]
 name = "lamp"
-shape = { kind = "cylinder", radius = 0.08, height = 0.15 }
+shape = { kind = "box", size = [0.2, 0.15, 0.1] }
 position = [0, 1.9, 0.6]
 body = { mass = 0.3 }
 
@@ -84,7 +84,7 @@ length = "10 cm"
 fn simulation() -> Simulation {
     let source = Source::Text { name: "yard.toml".into(), text: SCENE.into(), directory: "".into() };
     let scene = drench_scene::load(source, None, &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    Simulation::build(&scene).unwrap_or_else(|problem| panic!("{problem}"))
+    Simulation::build(&scene).expect("a yard")
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_cord_tears_the_plank_falls_and_hair_goes_with_it() {
     let stats = simulation.advance_frame().unwrap();
     let rigid = |name: &str| stats.bodies[name].rigid.unwrap();
     assert_eq!((stats.counts["cords"], stats.counts["rigid_bodies"], stats.counts["pieces"]), (3, 4, 4));
-    assert!(rigid("plank").y < 0.95 && rigid("crate").y < 1.1, "{:?}", stats.bodies);
+    assert!(rigid("crate").y < 0.3, "{:?}", stats.bodies);
     assert!(rigid("ball").x > -0.5, "it was let go");
     assert!(stats.bodies["flex"].cord.unwrap().twist.abs() > 1e-3, "the wind turns the lamp");
     assert!(stats.bodies["left"].cord.unwrap().pieces == 2 && stats.bodies["right"].cord.unwrap().pieces == 1);
