@@ -454,3 +454,134 @@ fn bad_input_is_refused() {
         assert!(matches!(refused(&mut rig, &clamps), PhysicsError::Clamp { .. }));
     }
 }
+
+/// A row of boards between two ropes that are held at both ends.
+#[test]
+fn boards_on_two_ropes_hang_still_and_the_ropes_carry_their_weight() {
+    let (segments, every) = (48, 8);
+    let mut positions = straight(DVec3::X, 0.96, segments);
+    positions.extend(straight(DVec3::X, 0.96, segments).into_iter().map(|x| x + DVec3::Z * 0.4));
+    let count = segments as u32 + 1;
+    let mut rig =
+        Rig::several(&positions, &[0, count, 2 * count], CordMaterial { damping: 2.0, ..plain(Curve::elastic(1e8)) });
+    for end in [0, segments, segments + 1, 2 * segments + 1] {
+        let inwards = if end % (segments + 1) == 0 { 0.03 } else { -0.03 };
+        rig.clamps.push(Clamp::pin(end as u32, positions[end] + DVec3::X * inwards));
+    }
+    for i in (every..segments).step_by(every) {
+        let ends = [i, i + segments + 1];
+        let centre = 0.5 * (positions[ends[0]] + positions[ends[1]]);
+        for end in ends {
+            rig.clamps.push(body_clamp(end as u32, rig.bodies.len(), positions[end] - centre));
+        }
+        let mut board = ball(centre, 0.5, 1.0);
+        board.inverse_inertia = DMat3::from_diagonal(DVec3::new(90.0, 80.0, 900.0));
+        rig.bodies.push(board);
+    }
+    let mut tally = Tally::default();
+    for step in 0..1500 {
+        tally = rig.step(4e-3);
+        // After the clamps have been brought together.
+        assert!(step < 5 || tally.stretch_error < 0.01 && tally.speed_max < 5.0, "{step} {tally:?}");
+    }
+    assert!(rig.bodies.iter().all(|body| body.velocity.length() < 0.02), "{:?}", rig.bodies[2].velocity);
+    // Vertical pull at both ends of both ropes: half the weight of all each.
+    let weight = 9.81 * (rig.bodies.len() as f64 * 0.5 + rig.model.masses().iter().sum::<f64>());
+    let up = |s: usize, v: usize| {
+        let direction = (rig.state.positions[v + 1] - rig.state.positions[v]).normalize();
+        rig.state.tensions[s] * direction.y
+    };
+    let carried =
+        -up(0, 0) + up(segments - 1, segments - 1) - up(segments, segments + 1) + up(2 * segments - 1, 2 * segments);
+    assert!((carried / weight - 1.0).abs() < 0.03, "{carried} {weight} {tally:?}");
+}
+
+#[test]
+fn random_configurations_stay_finite() {
+    let stream = Stream::new(11, "cords");
+    for case in 0..4_000_u64 {
+        let random = stream.child(case);
+        let pick = |index: u64, count: f64| (random.uniform(index) * count) as usize;
+        let count = 2 + pick(0, 7.0);
+        let step = 10.0_f64.powf(random.range(1, -3.0, 0.0));
+        let mut positions = vec![DVec3::ZERO];
+        for i in 1..count {
+            positions.push(
+                positions[i - 1] + random.direction(100 + i as u64) * step * random.range(200 + i as u64, 0.2, 2.0),
+            );
+        }
+        let curve = |index: u64| {
+            let slope = 10.0_f64.powf(random.range(index, 4.0, 11.0));
+            let stress = slope * 10.0_f64.powf(random.range(index + 1, -4.0, 0.0));
+            match pick(index + 2, 3.0) {
+                0 => Curve::elastic(slope),
+                1 => Curve::elastic(slope).tearing_at(stress),
+                _ => Curve::elastic(slope)
+                    .yielding_at(stress, slope * random.range(index + 3, 0.01, 1.0))
+                    .tearing_at(2.0 * stress),
+            }
+        };
+        let bending = [Bending::None, Bending::HalfWidth(random.range(2, 0.0, 12.0)), Bending::Modulus(1e8)];
+        let material = CordMaterial {
+            bending: bending[pick(3, 3.0)].clone(),
+            tension: curve(10),
+            torsion: (pick(4, 4.0) > 0).then(|| Torsion {
+                curve: curve(20),
+                damping: random.range(5, 0.0, 10.0),
+                lag: random.range(6, 0.0, 0.01),
+                half_width: random.range(7, 0.0, 4.0),
+            }),
+            flick: pick(8, 2.0) == 0,
+            ..CordMaterial::default()
+        };
+        let mut rig = Rig::new(&positions, material);
+        match pick(9, 4.0) {
+            // All in one place; far apart; anywhere.
+            0 => rig.state.positions.fill(DVec3::ONE),
+            1 => rig.state.positions.iter_mut().for_each(|x| *x *= 50.0),
+            2 => rig
+                .state
+                .positions
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, x)| *x = random.direction(300 + i as u64) * step),
+            _ => {}
+        }
+        for (i, v) in rig.state.velocities.iter_mut().enumerate() {
+            *v = random.direction(400 + i as u64) * random.range(30, 0.0, 20.0);
+        }
+        let place = |index: u64| random.direction(index) * step * random.range(index + 1, 0.0, 30.0);
+        let held = Clamp::fixed(&rig.model, 0, place(40), DQuat::from_axis_angle(random.direction(42), 2.0));
+        match pick(31, 4.0) {
+            0 => rig.clamps = vec![held],
+            1 if count > 3 => rig.clamps = vec![held, Clamp::pin(count as u32 - 1, place(44))],
+            2 => {
+                // On bodies as heavy as a segment at least, held not too far from their centre.
+                let mut hung =
+                    body_clamp(count as u32 - 1, 0, random.direction(46) * step * random.range(47, 0.0, 2.0));
+                (hung.roll, hung.direction) = (pick(32, 2.0) == 0, pick(33, 2.0) == 0);
+                rig.clamps = if count > 3 { vec![held, hung] } else { vec![hung] };
+                let mass = rig.model.masses()[0] * 10.0_f64.powf(random.range(34, 0.0, 5.0));
+                rig.bodies = vec![ball(place(48), mass, mass * step * step)];
+            }
+            _ => {}
+        }
+        let ground = Field::HalfSpace;
+        let collider = [Collider::new(&ground, Placement::IDENTITY, Placement::at(DVec3::Y * 0.01), 0.5)];
+        let colliders: &[Collider] = if pick(35, 2.0) == 0 { &collider } else { &[] };
+        let dt = 10.0_f64.powf(random.range(36, -4.0, -1.5));
+        for step in 0..4 {
+            let tally = rig.step_among(colliders, dt);
+            assert!(tally.speed_max.is_finite(), "case {case} step {step}: {tally:?}");
+        }
+        let state = &rig.state;
+        assert!(
+            state.positions.iter().chain(&state.velocities).chain(&state.references).all(|x| x.is_finite()),
+            "{case}"
+        );
+        let numbers = state.tensions.iter().chain(&state.torques).chain(&state.angles).chain(&state.rates);
+        assert!(numbers.chain(&state.plastic_strains).all(|x| x.is_finite()), "{case}");
+        assert!(rig.bodies.iter().all(|body| body.velocity.is_finite() && body.spin.is_finite()), "{case}");
+        assert!(state.check(&rig.model).is_ok(), "{case}");
+    }
+}

@@ -15,6 +15,7 @@ use drench_physics::rigid::{BodyState, Push};
 use glam::{DMat3, DQuat, DVec3};
 
 const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);
+const RADIUS: f64 = 2e-3;
 
 struct Bench {
     model: GrainModel,
@@ -341,4 +342,45 @@ fn nonsense_is_an_error_and_never_a_panic() {
     assert!(matches!(bench.step(&[], 1e-3), Err(PhysicsError::Count { .. })));
     let mut bench = Bench::new(Material::default(), None);
     assert_eq!(bench.step(&[], 1e-3).unwrap().contacts, 0);
+}
+
+#[test]
+fn every_pair_that_touches_is_listed_once() {
+    let ground = Field::HalfSpace;
+    let mut bench = heap(None);
+    for _ in 0..6 {
+        bench.run(&[still(&ground, 0.6)], 5e-3, 5);
+        let state = &bench.state;
+        let mut listed: Vec<(usize, usize)> = Vec::new();
+        for i in 0..state.len() {
+            let own = &state.links[state.offsets[i] as usize..state.offsets[i + 1] as usize];
+            assert!(own.windows(2).all(|pair| pair[0].partner < pair[1].partner));
+            listed.extend(own.iter().map(|link| (i, link.partner as usize)));
+        }
+        let touch =
+            |i: usize, j: usize| (state.positions[i] - state.positions[j]).length() < state.radii[i] + state.radii[j];
+        let pairs = (0..state.len()).flat_map(|i| (i + 1..state.len()).map(move |j| (i, j)));
+        let touching: Vec<_> = pairs.filter(|&(i, j)| touch(i, j)).collect();
+        assert!(touching.iter().all(|pair| listed.binary_search(pair).is_ok()));
+    }
+}
+
+#[test]
+fn a_collision_looks_the_same_from_any_side() {
+    let collide = |turn: DQuat, drift: DVec3| {
+        let mut bench = Bench::new(Material::default(), None);
+        bench.gravity = DVec3::ZERO;
+        bench.add(turn * DVec3::new(0.0, 5e-4, 0.0), drift + turn * DVec3::X * 0.5);
+        bench.add(turn * DVec3::new(5e-3, -7e-4, 3e-4), drift - turn * DVec3::X * 0.3);
+        bench.state.spins[0] = turn * DVec3::new(10.0, 40.0, -20.0);
+        bench.run(&[], 1e-3, 20);
+        let back = turn.inverse();
+        let state = &bench.state;
+        [state.velocities[0] - drift, state.velocities[1] - drift, state.spins[0] * RADIUS, state.spins[1] * RADIUS]
+            .map(|v| back * v)
+    };
+    let plain = collide(DQuat::IDENTITY, DVec3::ZERO);
+    assert!(plain[3].length() > 1e-3, "friction turned the other grain: {}", plain[3]);
+    let turned = collide(DQuat::from_scaled_axis(DVec3::new(0.3, -1.1, 0.7)), DVec3::new(0.2, 0.1, -0.3));
+    assert!(plain.iter().zip(&turned).all(|(a, b)| (*a - *b).length() < 2e-4), "{plain:?} {turned:?}");
 }

@@ -39,13 +39,23 @@ struct Sight<'a> {
     turn: f32,
     /// Whether it is the mirror image of the surroundings.
     mirror: bool,
+    /// Direction in which the camera looks.
+    camera: Vec3,
 }
 
 impl Stage<'_> {
     /// Radiance of a liquid's surface, seen from `origin` along `direction` (of unit length).
     pub fn liquid(&self, triangle: usize, origin: Vec3, direction: Vec3, turn: f32) -> Vec3 {
-        let sight =
-            Sight { origin, direction, medium: Medium::Air, bends: self.bends, share: 1.0, turn, mirror: false };
+        let sight = Sight {
+            origin,
+            direction,
+            medium: Medium::Air,
+            bends: self.bends,
+            share: 1.0,
+            turn,
+            mirror: false,
+            camera: direction,
+        };
         match self.liquids.mesh.hit(triangle, origin, direction) {
             Some((distance, normal)) => {
                 // Seen from behind, the camera is in the liquid.
@@ -148,7 +158,7 @@ impl Stage<'_> {
         let mirrored = fresnel(-direction.dot(normal), body.look.ior.max(1.0));
         let back = reflect(direction, normal);
         if sight.bends == 0 {
-            return self.surroundings(if mirrored < 0.5 { direction } else { back });
+            return self.bright_field(sight.camera, if mirrored < 0.5 { direction } else { back });
         }
         let bends = sight.bends - 1;
         let mut out = Vec3::ZERO;
@@ -164,7 +174,8 @@ impl Stage<'_> {
                 share,
                 ..sight
             };
-            out += (1.0 - mirrored) * if share > NEGLIGIBLE { self.follow(sight) } else { self.surroundings(outwards) };
+            out += (1.0 - mirrored)
+                * if share > NEGLIGIBLE { self.follow(sight) } else { self.bright_field(sight.camera, outwards) };
         }
         let share = sight.share * mirrored;
         // Inside it goes on only if it is a good part: each further round costs as much as the first.
@@ -173,7 +184,7 @@ impl Stage<'_> {
                 let medium = Medium::Liquid(body, glow);
                 self.follow(Sight { origin: p + normal * self.skin(), direction: back, medium, bends, share, ..sight })
             } else {
-                self.surroundings(back)
+                self.bright_field(sight.camera, back)
             };
         out
     }
@@ -225,7 +236,7 @@ impl Stage<'_> {
     fn seen(&self, sight: Sight, opaque: Option<(f32, Opaque)>) -> Vec3 {
         let Sight { origin, direction, turn, share, .. } = sight;
         let Some((t, met)) = opaque else {
-            return if sight.mirror { self.studio(direction) } else { self.surroundings(direction) };
+            return if sight.mirror { self.studio(direction) } else { self.bright_field(sight.camera, direction) };
         };
         let p = origin + direction * t;
         match met {
@@ -257,6 +268,13 @@ impl Stage<'_> {
             out += irradiance * (0.05 * near * near * (3.0 - 2.0 * near));
         }
         out
+    }
+
+    /// What a clear body shows of the sky behind it: where it bends light strongly, it sees past the bright background
+    /// into the dark of the studio. This is how photographers give glass and water an outline.
+    fn bright_field(&self, camera: Vec3, direction: Vec3) -> Vec3 {
+        let straight = ((camera.dot(direction) - 0.35) / 0.55).clamp(0.0, 1.0);
+        self.surroundings(direction) * (0.3 + 0.7 * straight * straight * (3.0 - 2.0 * straight))
     }
 
     /// Mirror images of the lights.

@@ -4,6 +4,7 @@
 
 mod collisions;
 mod cords;
+mod liquid;
 
 use crate::SimError;
 use drench_geometry::field::Field;
@@ -232,6 +233,30 @@ pub const BENCHES: &[Bench] = &[
         published_ms: None,
         published_where: "",
         run: || collisions::steps(40_000),
+    },
+    Bench {
+        name: "dam-break-10k",
+        work: "11 500 liquid particles (24 to the height), collapsing column",
+        stage: "liquid step",
+        published_ms: None,
+        published_where: "",
+        run: || liquid::dam_break(24),
+    },
+    Bench {
+        name: "dam-break-100k",
+        work: "100 000 liquid particles (50 to the height), collapsing column",
+        stage: "liquid step",
+        published_ms: None,
+        published_where: "",
+        run: || liquid::dam_break(50),
+    },
+    Bench {
+        name: "dam-break-1m",
+        work: "1 000 000 liquid particles (108 to the height), collapsing column",
+        stage: "liquid step",
+        published_ms: None,
+        published_where: "",
+        run: || liquid::dam_break(108),
     },
 ];
 

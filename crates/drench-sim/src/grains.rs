@@ -107,6 +107,7 @@ fn wetness(law: &scene::Wetness, density: f64) -> Wetness {
                 Some(bridge::Bridge::Empirical { strength, surface_tension })
             }
         },
+        stands_for: law.stands_for,
         shrink: law.shrink,
         evaporation: law.evaporation,
         density,

@@ -84,7 +84,7 @@ length = "10 cm"
 fn simulation() -> Simulation {
     let source = Source::Text { name: "yard.toml".into(), text: SCENE.into(), directory: "".into() };
     let scene = drench_scene::load(source, None, &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    Simulation::build(&scene).unwrap()
+    Simulation::build(&scene).unwrap_or_else(|problem| panic!("{problem}"))
 }
 
 #[test]

@@ -70,7 +70,7 @@ pub(super) fn bend(
         regions.match_shape(model, state, scratch, taken);
         for (lane, piece) in pieces.enumerate() {
             let goals = |i: usize| regions.positions[i].lane(lane);
-            beyond[lane].push(model, state, scratch, piece, around.dt, bodies, goals);
+            beyond[lane].push(model, state, scratch, (piece, around.dt), bodies, goals);
             move_piece(state, scratch, piece, around.dt, bodies, |i| goals(beyond[lane].before + i));
         }
     }
@@ -126,8 +126,7 @@ impl Beyond {
         model: &CordModel,
         state: &CordState,
         scratch: &CordScratch,
-        piece: usize,
-        dt: f64,
+        (piece, dt): (usize, f64),
         bodies: &mut Bodies,
         goal: impl Fn(usize) -> DVec3,
     ) {

@@ -93,8 +93,12 @@ pub(crate) struct Grip {
     pub begin: DVec3,
     /// (1 + m K)^-1.
     pub share: DMat3,
-    /// m + K^-1, the mass that a pull at the vertex meets [kg]; none if it cannot be moved.
+    /// m + K^-1, the mass that a pull at the vertex meets [kg], over the number of vertices of the piece that the body holds; none if it cannot
+    /// be moved.
     pub inertia: Option<DMat3>,
+    /// Impulses of tension that the body has got so far [N s].
+    pub given: [DVec3; 2],
+    piece: usize,
 }
 
 /// A segment whose roll is held.
@@ -114,6 +118,8 @@ pub(crate) struct Grips {
     pub of_vertex: Vec<u32>,
     /// One more than the index in `rolls` of each segment, 0 if it turns freely.
     pub of_segment: Vec<u32>,
+    /// Body, piece and index of what bodies hold, to be sorted.
+    order: Vec<(Option<usize>, usize, usize)>,
 }
 
 impl Grips {
@@ -158,7 +164,22 @@ impl Grips {
                 return Err(PhysicsError::Clamp { clamp: index, vertex, why });
             }
         }
+        self.share_out();
         Ok(())
+    }
+
+    /// Shares the inertia of a body out over the vertices of a piece that it holds: pulled at all of them, it answers to each.
+    fn share_out(&mut self) {
+        let Self { vertices, order, .. } = self;
+        order.clear();
+        let movable = vertices.iter().enumerate().filter(|(_, grip)| grip.inertia.is_some());
+        order.extend(movable.map(|(g, grip)| (grip.body, grip.piece, g)));
+        order.sort_unstable();
+        for group in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+            for &(_, _, g) in group {
+                vertices[g].inertia = vertices[g].inertia.map(|inertia| inertia * (1.0 / group.len() as f64));
+            }
+        }
     }
 
     /// False if the vertex is held already.
@@ -223,7 +244,7 @@ impl Grips {
                 (body.centre + lever, share, (body.inverse_mass > 0.0).then(|| k.inverse() + own))
             }
         };
-        self.vertices.push(Grip { vertex, body, anchor, begin, share, inertia });
+        self.vertices.push(Grip { vertex, body, anchor, begin, share, inertia, given: [DVec3::ZERO; 2], piece });
         self.of_vertex[vertex] = self.vertices.len() as u32;
     }
 }

@@ -33,56 +33,77 @@ pub(super) fn flick(
     tally: &mut Tally,
 ) {
     let runs = std::mem::take(&mut scratch.runs);
-    for run in &runs {
-        let held = run.ends().map(|v| scratch.grips.at(v).is_some());
-        if held == [true, true] {
-            continue;
-        }
-        let [mut energy, stored] = shorten(model, state, scratch, run, held[1]);
-        if energy <= 0.0 {
-            continue;
-        }
-        let segments = state.segments(run.piece);
-        for v in run.ends()[0]..=run.ends()[1] {
-            if scratch.grips.at(v).is_none() && scratch.normals[v] == DVec3::ZERO {
-                let force = net_tension(&state.tensions, &scratch.tangents, segments.clone(), v - run.piece);
-                energy += 0.5 * dt * dt * force.length_squared() / scratch.mass[v];
-            }
-        }
-        energy = energy.min(stored);
-        let [first, last] = run.ends();
-        let way = &mut scratch.forces[first..=last];
-        if held == [false, false] {
-            without_momentum(&state.positions[first..=last], &scratch.mass[first..=last], None, way);
-        }
-        let (mut a, mut b) = (0.0, 0.0);
-        for (v, p) in (first..=last).zip(way.iter()) {
-            a += scratch.mass[v] * p.length_squared();
-            b += scratch.mass[v] * p.dot(state.velocities[v]);
-        }
-        if a <= 0.0 {
-            continue;
-        }
-        let factor = if model.material.flick {
-            tally.flicked += energy;
-            ((b * b + 2.0 * a * energy).sqrt() - b) / a
-        } else {
-            -(b / a).clamp(0.0, 1.0 / dt)
-        };
-        let mut gained = DVec3::ZERO;
-        for (v, p) in (first..=last).zip(way.iter()) {
-            state.velocities[v] += *p * factor;
-            gained += *p * (factor * scratch.mass[v]);
-        }
-        for v in run.ends() {
-            if let Some(grip) = scratch.grips.at(v)
-                && let Some(index) = grip.body
-            {
-                bodies.push(index, grip.share * -gained, grip.begin);
+    for whole in &runs {
+        // Bodies are heavy: they part a run here.
+        let mut first = whole.segments.start;
+        for s in whole.segments.clone() {
+            if s + 1 == whole.segments.end || scratch.grips.at(s + whole.piece + 1).is_some() {
+                let run = Run::new(whole.piece, first..s + 1, &scratch.grips);
+                fling(model, state, scratch, &run, dt, bodies, tally);
+                first = s + 1;
             }
         }
     }
     scratch.runs = runs;
+}
+
+/// Flings back a run if it has been let go.
+fn fling(
+    model: &CordModel,
+    state: &mut CordState,
+    scratch: &mut CordScratch,
+    run: &Run,
+    dt: f64,
+    bodies: &mut Bodies,
+    tally: &mut Tally,
+) {
+    let held = run.ends().map(|v| scratch.grips.at(v).is_some());
+    if held == [true, true] {
+        return;
+    }
+    let [mut energy, stored] = shorten(model, state, scratch, run, held[1]);
+    if energy <= 0.0 {
+        return;
+    }
+    let segments = state.segments(run.piece);
+    for v in run.ends()[0]..=run.ends()[1] {
+        if scratch.grips.at(v).is_none() && scratch.normals[v] == DVec3::ZERO {
+            let force = net_tension(&state.tensions, &scratch.tangents, segments.clone(), v - run.piece);
+            energy += 0.5 * dt * dt * force.length_squared() / scratch.mass[v];
+        }
+    }
+    energy = energy.min(stored);
+    let [first, last] = run.ends();
+    let way = &mut scratch.forces[first..=last];
+    if held == [false, false] {
+        without_momentum(&state.positions[first..=last], &scratch.mass[first..=last], None, way);
+    }
+    let (mut a, mut b) = (0.0, 0.0);
+    for (v, p) in (first..=last).zip(way.iter()) {
+        a += scratch.mass[v] * p.length_squared();
+        b += scratch.mass[v] * p.dot(state.velocities[v]);
+    }
+    if a <= 0.0 {
+        return;
+    }
+    let factor = if model.material.flick {
+        tally.flicked += energy;
+        ((b * b + 2.0 * a * energy).sqrt() - b) / a
+    } else {
+        -(b / a).clamp(0.0, 1.0 / dt)
+    };
+    let mut gained = DVec3::ZERO;
+    for (v, p) in (first..=last).zip(way.iter()) {
+        state.velocities[v] += *p * factor;
+        gained += *p * (factor * scratch.mass[v]);
+    }
+    for v in run.ends() {
+        if let Some(grip) = scratch.grips.at(v)
+            && let Some(index) = grip.body
+        {
+            bodies.push(index, grip.share * -gained, grip.begin);
+        }
+    }
 }
 
 /// The way p that each vertex of a run has gone because segments were let go, in `forces` of the scratch, counted from the first vertex or

@@ -105,14 +105,14 @@ pub(super) fn net_tension(
     pull
 }
 
-/// Cuts the pieces at what is held.
+/// Cuts the pieces at what cannot move.
 fn find_runs(state: &CordState, grips: &Grips, runs: &mut Vec<Run>) {
     runs.clear();
     for piece in 0..state.piece_count() {
         let segments = state.segments(piece);
         let mut first = segments.start;
         for s in segments.clone() {
-            if s + 1 == segments.end || grips.of_vertex[s + piece + 1] != 0 {
+            if s + 1 == segments.end || grips.at(s + piece + 1).is_some_and(|grip| grip.inertia.is_none()) {
                 runs.push(Run::new(piece, first..s + 1, grips));
                 first = s + 1;
             }
@@ -124,9 +124,9 @@ fn find_runs(state: &CordState, grips: &Grips, runs: &mut Vec<Run>) {
 /// holder takes it.
 fn carry_along(state: &CordState, scratch: &mut CordScratch, around: &Surroundings, bodies: &mut Bodies) {
     let (gravity, dt) = (around.environment.gravity, around.dt);
-    let mut runs = std::mem::take(&mut scratch.runs);
-    for run in runs.iter_mut().filter(|run| run.coupled()) {
-        tension::pull_ends(state, scratch, run, dt, bodies);
+    let runs = std::mem::take(&mut scratch.runs);
+    for run in &runs {
+        tension::pull(state, scratch, run, dt, bodies);
     }
     scratch.runs = runs;
     let CordScratch { grips, mass, free, next, .. } = scratch;

@@ -14,9 +14,9 @@
 //! K_s = T_s / l (1 - n n^T) + k n n^T,
 //!
 //! so that a round is one sweep forth and one back [cf. section 4.2, where sweeps are repeated]. The first part is what holds a taut string
-//! straight; left out, light vertices between heavy ones would fly off sideways. A vertex held by the world has dx = 0; one held by a body has the inverse of
-//! the body's answer for its mass; one that lies on a solid is as good as fixed along the normal. Runs that end at a common body are solved in
-//! turn until all agree.
+//! straight; left out, light vertices between heavy ones would fly off sideways. A vertex held by the world has dx = 0 and parts a piece into runs; one
+//! held by a body has the inverse of the body's answer for its mass (shared out if the body holds several vertices of the piece); one that lies on a solid is
+//! as good as fixed along the normal. Runs that share a body are solved in turn until all agree.
 //!
 //! Directions of the end make the scheme stable at any tension and take a little from fast sideways motion; where a piece is free or hangs
 //! on one point its angular momentum is given back by a rotation.
@@ -46,21 +46,21 @@ pub(crate) struct Run {
     pub piece: usize,
     pub segments: Range<usize>,
     done: bool,
-    /// Whether a body holds an end.
-    coupled: bool,
-    /// Impulses that bodies at the ends have got so far [N s].
-    given: [DVec3; 2],
+    /// Whether a body that can move holds a vertex.
+    pub coupled: bool,
+    /// Smallest step of Newton's method so far, in lengths of a segment.
+    best: f64,
 }
+
+/// How many times longer than its best step a run's step may be before it is given up.
+const LOST: f64 = 1e3;
 
 impl Run {
     pub fn new(piece: usize, segments: Range<usize>, grips: &Grips) -> Self {
-        let mut run = Self { piece, segments, done: false, coupled: false, given: [DVec3::ZERO; 2] };
-        run.coupled = run.ends().into_iter().any(|v| grips.at(v).is_some_and(|grip| grip.body.is_some()));
+        let mut run = Self { piece, segments, done: false, coupled: false, best: f64::INFINITY };
+        let [first, last] = run.ends();
+        run.coupled = (first..=last).any(|v| grips.at(v).is_some_and(|grip| grip.inertia.is_some()));
         run
-    }
-
-    pub fn coupled(&self) -> bool {
-        self.coupled
     }
 
     /// First and last vertex.
@@ -122,7 +122,9 @@ pub(super) fn solve(
     tally: &mut Tally,
 ) {
     let mut runs = std::mem::take(&mut scratch.runs);
-    runs.iter_mut().for_each(|run| run.done = false);
+    for run in &mut runs {
+        (run.done, run.best) = (false, f64::INFINITY);
+    }
     // Runs that meet no body do not depend on any other.
     for run in runs.iter_mut().filter(|run| !run.coupled) {
         for round in 1..=ROUNDS {
@@ -135,12 +137,18 @@ pub(super) fn solve(
     }
     for round in 1..=COUPLED_ROUNDS {
         let mut all = true;
-        for run in runs.iter_mut().filter(|run| run.coupled) {
-            hold_ends(scratch, run, around, bodies);
+        for run in runs.iter_mut().filter(|run| run.coupled && run.best >= 0.0) {
+            hold(scratch, run, around, bodies);
             let step = improve(model, state, scratch, run, around.dt, SLACK[usize::from(round > 1)]);
-            run.done = pull_ends(state, scratch, run, around.dt, bodies) && step <= TOLERANCE;
-            all &= run.done;
             tally.rounds = tally.rounds.max(round);
+            // A body so light that it is thrown about by what holds it: no more of that.
+            if step > LOST * run.best.max(TOLERANCE) {
+                run.best = -1.0;
+                continue;
+            }
+            run.best = run.best.min(step);
+            run.done = pull(state, scratch, run, around.dt, bodies) && step <= TOLERANCE;
+            all &= run.done;
         }
         if all {
             break;
@@ -148,47 +156,52 @@ pub(super) fn solve(
     }
     for run in &runs {
         if run.coupled {
-            hold_ends(scratch, run, around, bodies);
+            hold(scratch, run, around, bodies);
         }
         tally.unconverged += u64::from(!run.done);
     }
     scratch.runs = runs;
 }
 
-/// Puts ends on bodies where the bodies now take them.
-fn hold_ends(scratch: &mut CordScratch, run: &Run, around: &Surroundings, bodies: &Bodies) {
-    for v in run.ends() {
-        if let Some(grip) = scratch.grips.at(v) {
-            scratch.next[v] = grip.end(bodies, around.environment.gravity, around.dt);
-        }
+/// Puts vertices on bodies where the bodies now take them.
+fn hold(scratch: &mut CordScratch, run: &Run, around: &Surroundings, bodies: &Bodies) {
+    let CordScratch { grips, next, .. } = scratch;
+    let [first, last] = run.ends();
+    for grip in grips.vertices.iter().filter(|grip| grip.inertia.is_some() && (first..=last).contains(&grip.vertex)) {
+        next[grip.vertex] = grip.end(bodies, around.environment.gravity, around.dt);
     }
 }
 
-/// Gives bodies at the ends the pull there, less what they have got before; true if that was little.
-pub(super) fn pull_ends(state: &CordState, scratch: &CordScratch, run: &mut Run, dt: f64, bodies: &mut Bodies) -> bool {
-    let pulls = end_pulls(state, scratch, run).map(|pull| pull * dt);
+/// Gives bodies the pull on the vertices that they hold, less what they have got before; true if that was little.
+pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: f64, bodies: &mut Bodies) -> bool {
+    let CordScratch { grips, next, before, .. } = scratch;
+    let [first, last] = run.ends();
+    let force = |s: usize| {
+        let v = s + run.piece;
+        (next[v + 1] - next[v]).normalize_or(before[s]) * state.tensions[s]
+    };
     let mut little = true;
-    for (side, v) in run.ends().into_iter().enumerate() {
-        if let Some(grip) = scratch.grips.at(v)
-            && let Some(index) = grip.body
-        {
-            let more = pulls[side] - run.given[side];
-            little &= more.length() <= 1e-4 * pulls[side].length() + 1e-9;
-            bodies.push(index, grip.share * more, grip.begin);
-            run.given[side] = pulls[side];
+    for grip in &mut grips.vertices {
+        let v = grip.vertex;
+        let Some(index) = grip.body.filter(|_| (first..=last).contains(&v)) else { continue };
+        let mut impulse = DVec3::ZERO;
+        if v < last {
+            impulse += force(v - run.piece) * dt;
         }
+        if v > first {
+            impulse -= force(v - run.piece - 1) * dt;
+        }
+        // A body that cannot move parts two runs, which both pull it.
+        let side = usize::from(grip.inertia.is_none() && v == last);
+        let more = impulse - grip.given[side];
+        if !more.is_finite() {
+            continue;
+        }
+        little &= more.length() <= 1e-3 * impulse.length() + 1e-9;
+        bodies.push(index, grip.share * more, grip.begin);
+        grip.given[side] = impulse;
     }
     little
-}
-
-/// Forces on the first and the last vertex of a run [N].
-fn end_pulls(state: &CordState, scratch: &CordScratch, run: &Run) -> [DVec3; 2] {
-    let (first, last) = (run.segments.start, run.segments.end - 1);
-    let direction = |s: usize| {
-        let v = s + run.piece;
-        (scratch.next[v + 1] - scratch.next[v]).normalize_or(scratch.before[s])
-    };
-    [direction(first) * state.tensions[first], direction(last) * -state.tensions[last]]
 }
 
 /// One round of Newton's method on a run; returns its largest step, in lengths of a segment.
@@ -201,33 +214,31 @@ fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, 
 
     // Forth: bonds, and elimination from the first vertex on.
     let (mut bond_before, mut pull_before) = (Bond::default(), DVec3::ZERO);
+    let mut span = 0.0;
     for v in first..=last {
         let (mut bond, mut pull) = (Bond::default(), DVec3::ZERO);
         if v < last {
             let s = v - piece;
-            (bond, pull) = bind(model, state, s, next[v + 1] - next[v], before[s], slack);
+            let edge = next[v + 1] - next[v];
+            span += edge.abs().element_sum() + model.lengths[s];
+            (bond, pull) = bind(model, state, s, edge, before[s], slack);
             tangents[s] = bond.normal;
             bonds[s] = bond;
         }
-        let grip = if v == first || v == last { grips.at(v) } else { None };
-        let (inertia, mut load) = match grip {
-            // Held by the world, or as good as: stays.
-            Some(grip) if grip.inertia.is_none() => {
-                blocks[v] = Block::FIXED;
-                (bond_before, pull_before) = (bond, pull);
-                continue;
-            }
-            Some(grip) => {
-                let given = run.given[usize::from(v == last && v != first)] / dt;
-                (grip.inertia.unwrap_or(DMat3::IDENTITY) * rate, -given)
-            }
+        let (inertia, mut load) = match grips.at(v) {
+            Some(grip) => match grip.inertia {
+                Some(inertia) => (inertia * rate, grip.given[0] * (-1.0 / dt)),
+                // Held by the world, or as good as: stays.
+                None => {
+                    blocks[v] = Block::FIXED;
+                    (bond_before, pull_before) = (bond, pull);
+                    continue;
+                }
+            },
             None => {
-                let heavy = mass[v] * rate;
+                let heavy = mass[v] * rate * if inverse_mass[v] == 0.0 { STUCK } else { 1.0 };
                 let mut inertia = DMat3::from_diagonal(DVec3::splat(heavy));
                 let normal = normals[v];
-                if inverse_mass[v] == 0.0 {
-                    inertia *= STUCK;
-                }
                 if normal != DVec3::ZERO {
                     let n = normal * (heavy * FIXED);
                     inertia += DMat3::from_cols(n * normal.x, n * normal.y, n * normal.z);
@@ -257,22 +268,23 @@ fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, 
         if v < last {
             load += bonds[s].times(after);
         }
+        // No step is longer than the run, wherever a first round may want to go.
         let step = blocks[v].inverse * load;
+        let step = if step.is_finite() { step.clamp_length_max(span) } else { DVec3::ZERO };
         if v < last {
             let bond = &bonds[s];
             let tension = state.tensions[s] + bond.stiffness * (bond.gap + bond.normal.dot(after - step));
-            state.tensions[s] = tension.max(0.0);
             // On another branch than it was thought to be: one more round.
-            if tension < 0.0 || (tension > bond.limit) != bond.yields {
+            if tension < 0.0 && state.tensions[s] > 0.0 || (tension > bond.limit) != bond.yields {
                 worst = worst.max(1.0);
             }
+            state.tensions[s] = tension.max(0.0);
         }
         // Written so that a NaN is not taken for nothing.
         let size = step.length() / model.lengths[s.min(segments.end - 1)];
         worst = if size <= worst { worst } else { size };
-        if grips.at(v).is_none() {
-            next[v] += step;
-        }
+        // Bodies will take their vertices there, up to what others do to them.
+        next[v] += step;
         after = step;
     }
     worst

@@ -26,7 +26,7 @@ pub(super) fn touch(
     if colliders.is_empty() {
         return false;
     }
-    let CordScratch { next, inverse_mass, normals, touched, pushed, grips, .. } = scratch;
+    let CordScratch { next, free, inverse_mass, normals, touched, pushed, grips, .. } = scratch;
     let mut any = false;
     for piece in 0..state.piece_count() {
         let (vertices, segments) = (state.vertices(piece), state.segments(piece));
@@ -71,7 +71,12 @@ pub(super) fn touch(
             }
             let Some((collider, stuck)) = met else { continue };
             any = true;
-            pushed[v] += next[v] - target;
+            // Where friction holds a vertex it stays; elsewhere it has been shifted.
+            if stuck {
+                pushed[v] = next[v] - free[v];
+            } else {
+                pushed[v] += next[v] - target;
+            }
             touched[v] = collider.body().map_or(0, |body| body as u32 + 1);
             if stuck {
                 inverse_mass[v] = 0.0;

@@ -8,6 +8,7 @@
 //! | damping | c (1 + `damping` min(w, 1)), w the mean of both | 5.4 |
 //! | friction | mu (1 + `friction` min(w, 1)), fading back from the threshold to fluidisation | 5.5 |
 //! | bridges | [`bridge`](super::bridge), times (1 - w / w_f) | 5.6 |
+//! | coarse grains | bridges R / `stands_for` times as strong | |
 //! | radius | r = R (1 - `shrink` min(w, 1)), never growing again | 5.1 |
 
 use super::bridge::Bridge;
@@ -44,6 +45,8 @@ pub struct Wetness {
     pub friction: f64,
     /// The liquid bridges between wet grains, if there are any.
     pub bridge: Option<Bridge>,
+    /// Radius of the sand that grains stand for [m], if not themselves: bridges hold the heap as they would hold that sand.
+    pub stands_for: Option<f64>,
     /// Part of its radius that a grain loses at the threshold.
     pub shrink: f64,
     /// Part of its water that a grain loses to the air per second [1/s].
@@ -65,6 +68,7 @@ impl Default for Wetness {
             damping: 1.0,
             friction: 0.5,
             bridge: Some(Bridge::default()),
+            stands_for: None,
             shrink: 0.0,
             evaporation: 0.0,
             density: 1000.0,
@@ -99,6 +103,8 @@ impl Wetness {
         }
         check("damping", self.damping, "between 0 and 1e3", |x| (0.0..=1e3).contains(&x))?;
         check("friction", self.friction, "between 0 and 1e3", |x| (0.0..=1e3).contains(&x))?;
+        let sand = self.stands_for.unwrap_or(1.0);
+        check("stands_for", sand, "above 1e-6 m and at most 10 m", |x| (1e-6..=10.0).contains(&x))?;
         check("shrink", self.shrink, "between 0 and 0.5: what is left must have a size", |x| (0.0..=0.5).contains(&x))?;
         check("density", self.density, "between 1 and 1e5 kg/m3", |x| (1.0..=1e5).contains(&x))?;
         self.bridge.as_ref().map_or(Ok(()), Bridge::check)
@@ -147,6 +153,9 @@ pub(crate) struct WetLaw {
     /// Wetness at fluidisation.
     fluidised: f32,
     bridge: Option<Bridge>,
+    /// How much stronger bridges are than those of single grains. The strength of damp sand is a pull over an area, about gamma / R:
+    /// grains k times as large as the sand they stand for need bridges k times as strong to hold as it does.
+    strength: f32,
 }
 
 /// What two surfaces of this mean wetness do to each other.
@@ -166,6 +175,7 @@ impl WetLaw {
             friction: w.friction as f32,
             fluidised: (w.fluidised / w.threshold) as f32,
             bridge: w.bridge,
+            strength: w.stands_for.map_or(1.0, |sand| model.sizes().radius / sand) as f32,
         })
     }
 
@@ -191,7 +201,7 @@ impl WetLaw {
         if volume <= 0.0 || gap > bridge.rupture(volume) {
             return None;
         }
-        let pull = bridge.pull(r, volume, gap) as f32 * wet.fading;
+        let pull = bridge.pull(r, volume, gap) as f32 * wet.fading * self.strength;
         Some(match *bridge {
             Bridge::Willett { .. } => pull,
             Bridge::Empirical { strength, .. } => (strength as f32 * mass * wet.missing * parting).clamp(0.0, pull),

@@ -147,6 +147,8 @@ section! {
         pub friction: f64 = quantity(RATIO).at_least(0.0).at_most(1e3).or(0.5),
         /// The liquid bridges between wet grains.
         pub bridge: Bridge = table().or_as(Bridge::default(), "willett"),
+        /// Radius of the sand that the grains stand for: bridges hold the heap as they would hold that sand, however coarse the grains are [m].
+        pub stands_for: Option<f64> = quantity(LENGTH).at_least(1e-6).at_most(10.0).optional_as("the grains themselves"),
         /// Part of its radius that a grain loses at the threshold, as wet sand settles.
         pub shrink: f64 = quantity(RATIO).at_least(0.0).at_most(0.5).or(0.0),
         /// Part of its water that a grain loses to the air per second.

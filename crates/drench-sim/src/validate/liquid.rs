@@ -6,7 +6,7 @@ use drench_math::random::Stream;
 use drench_physics::liquid::source::{Portion, fill};
 use drench_physics::liquid::{
     self, LiquidModel, LiquidScratch, LiquidState, Material, Method, NO_BODY, Reactions, Samples, StepLimits,
-    Surroundings, Tally, cohesion, mueller2003,
+    Surroundings, Tally, cohesion, mueller2003, viscosity,
 };
 use drench_physics::rigid::{BodyState, Push};
 use glam::{DMat3, DQuat, DVec3};
@@ -23,6 +23,11 @@ pub const CASES: &[Case] = &[
     Case { name: "hydrostatic-rest", law: "speed left in that tank over sqrt(g h)", run: hydrostatic_rest },
     Case { name: "sloshing-volume", law: "height of the centre of mass after sloshing [m]", run: sloshing_volume },
     Case { name: "taylor-green", law: "energy ~ exp(-4 nu k^2 t): rate [1/s]", run: taylor_green },
+    Case {
+        name: "poiseuille",
+        law: "u = G H^2 / (8 mu) in the middle of a channel [m/s], 8 particles across",
+        run: || poiseuille(8),
+    },
     Case { name: "cohesion-work", law: "work to part a drop along its middle: 2 sigma pi R^2 [J]", run: cohesion_work },
     Case { name: "liquid-momentum", law: "momentum lost by a closed splash, relative", run: momentum },
 ];
@@ -225,6 +230,41 @@ fn taylor_green() -> Result<Measured, SimError> {
         end = tank.state.kinetic_energy();
     }
     Ok(Measured::relative(4.0 * nu * k * k, (begin / end).ln() / 0.5, 0.2))
+}
+
+/// Middle of a channel between two plates with a body force, so thick a liquid that it is steady before particles have moved.
+fn poiseuille(n: u32) -> Result<Measured, SimError> {
+    let (height, nu, drive) = (0.1, 1.0, 16.0);
+    let d = height / f64::from(n);
+    let solver = viscosity::Solver::Implicit { error: 1e-6, most_iterations: 500 };
+    let limits = StepLimits { longest: 1.0, ..StepLimits::default() };
+    let model = LiquidModel { viscosity: solver, limits, ..plain(d, nu * Material::WATER.density) };
+    let size = DVec3::new(3.0 * height, height, 3.0 * height);
+    let mut tank = Tank::new(plain(d, 0.0), size, [[true; 2]; 3], DVec3::ZERO, size)?;
+    // A liquid is no crystal, on which this viscosity depends on the direction: stir it first, in a closed box.
+    let stream = Stream::new(1, "poiseuille");
+    tank.gravity = DVec3::ZERO;
+    for round in 0..30 {
+        for (velocity, &id) in tank.state.velocities.iter_mut().zip(&tank.state.ids) {
+            *velocity = stream.child(round).direction(id) * 0.5;
+        }
+        tank.step(0.5 * d)?;
+    }
+    tank =
+        Tank { state: tank.state, ..Tank::new(model, size, [[false; 2], [true; 2], [false; 2]], DVec3::ZERO, size)? };
+    tank.state.velocities.fill(DVec3::ZERO);
+    tank.gravity = DVec3::X * drive;
+    for _ in 0..4 {
+        tank.step(height * height / nu)?;
+    }
+    // Mean over the middle fifth, against the mean of the parabola there.
+    let middle = tank.state.positions.iter().zip(&tank.state.velocities).filter(|(p, _)| {
+        let from = (**p - 0.5 * size).abs();
+        from.x < 0.3 * height && from.z < 0.2 * height && from.y < 0.1 * height
+    });
+    let (count, sum) = middle.fold((0, 0.0), |(count, sum), (_, v)| (count + 1, sum + v.x));
+    let expected = drive * height * height / (8.0 * nu) * (1.0 - 4.0 * 0.01 / 3.0);
+    Ok(Measured::relative(expected, sum / f64::from(count), 0.35))
 }
 
 /// What holds the two halves of a shaken and settled drop together, over three planes.

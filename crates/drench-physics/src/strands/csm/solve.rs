@@ -157,8 +157,8 @@ fn hold_roots(context: &Context, rest: &[Lane3], clamped: usize, batch: &Batch, 
     }
 }
 
-/// Lengths and contact of strands that are held at the root alone: a solve that keeps momentum, then one sweep that is exact and
-/// meets the solids. The sweep moves vertices by what the solve left over and by contact.
+/// Lengths and contact of strands that are held at the root alone: solids, a solve that keeps momentum, then one sweep that is exact and
+/// meets the solids again. The sweep moves vertices by what the solve left over and by contact.
 fn from_root(
     context: &Context,
     parameters: &Parameters,
@@ -166,6 +166,12 @@ fn from_root(
     scratch: &mut Scratch,
     partition: &mut Partition,
 ) {
+    // What lies on a solid is held up by it: lengths must not be solved as if it fell.
+    let contacts = partition.tally.contacts;
+    if pbd::watch(context, batch, true, partition) {
+        hold_roots(context, &scratch.rest, parameters.clamped as usize, batch, &mut partition.new);
+    }
+    partition.tally.contacts = contacts;
     let Partition { old, new, lengths, tally, .. } = partition;
     let new = &mut new[..batch.longest];
     let segments = Segments {
