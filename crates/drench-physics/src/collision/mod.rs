@@ -59,7 +59,7 @@ const MERGERS: u32 = 32;
 const RECOVERY: f64 = 0.2;
 const SLOP: f64 = 0.01;
 /// Iterations that open overlaps.
-const RECOVERY_ITERATIONS: u32 = 2;
+const RECOVERY_ITERATIONS: u32 = 1;
 /// Vertices that one task handles.
 const CHUNK: usize = 8192;
 
@@ -156,7 +156,7 @@ impl Collisions {
         self.gather(bodies, dt);
         self.enclose(false);
         let mut contacts = self.find(Self::meet);
-        self.relax(&mut contacts, parameters);
+        self.relax(&mut contacts, parameters, false);
         let continuous = bodies.iter().any(|body| body.continuous);
         if continuous {
             for _ in 1..ROUNDS {
@@ -166,11 +166,13 @@ impl Collisions {
                     break;
                 }
                 contacts.extend(more);
-                self.relax(&mut contacts, parameters);
+                self.relax(&mut contacts, parameters, false);
             }
         }
         let mut tally = self.count(&contacts);
-        self.kick(&contacts, dt);
+        if continuous {
+            self.kick(&contacts, dt);
+        }
         scatter(bodies, &self.shift, |_, velocity, shift| *velocity += shift / dt);
         self.recover(&mut contacts);
         if continuous {
@@ -254,17 +256,17 @@ impl Collisions {
     fn find(&mut self, meet: impl Fn(&Step, usize, usize) -> Option<Contact> + Sync) -> Vec<Contact> {
         let Self { search, before, after, shift, radii, capsules, bodies, .. } = self;
         let step = Step { before, after, shift, radii, capsules, bodies };
-        search.pairs(capsules, |i, j| if step.follow(i, j) { None } else { meet(&step, i, j) }).concat()
+        search.pairs(capsules, |i, j| meet(&step, i, j).filter(|_| !step.follow(i, j))).concat()
     }
 
     fn meet(step: &Step, i: usize, j: usize) -> Option<Contact> {
         step.meet(i, j)
     }
 
-    fn relax(&mut self, contacts: &mut [Contact], parameters: &Parameters) {
+    fn relax(&mut self, contacts: &mut [Contact], parameters: &Parameters, again: bool) {
         let Self { strands, before, after, inverse_masses, incidence, shift, .. } = self;
         let problem = Problem { strands, before, after, inverse_masses };
-        solve(&problem, contacts, incidence, shift, parameters.friction, parameters.iterations);
+        solve(&problem, contacts, incidence, shift, parameters.friction, parameters.iterations, again);
     }
 
     fn count(&self, contacts: &[Contact]) -> Tally {
@@ -308,16 +310,24 @@ impl Collisions {
     }
 
     /// Opens overlaps a little, without changing velocities.
-    fn recover(&mut self, contacts: &mut Vec<Contact>) {
+    fn recover(&mut self, contacts: &mut [Contact]) {
         let shift = &self.shift;
-        contacts.retain_mut(|contact| {
+        let ask = |contact: &mut Contact| {
             let relative = contact.relative(shift);
             let overlap = contact.reach * (1.0 - SLOP) - contact.distance(relative);
-            contact.ask_for(RECOVERY * overlap, relative);
+            // One that does not overlap is infinitely far from pressing.
+            contact.ask_for(if overlap > 0.0 { RECOVERY * overlap } else { f64::NEG_INFINITY }, relative);
             overlap > 0.0
-        });
+        };
+        let chunks = contacts.par_chunks_mut(CHUNK);
+        if !chunks
+            .map(|chunk| chunk.iter_mut().fold(false, |any, contact| ask(contact) | any))
+            .reduce(|| false, |a, b| a | b)
+        {
+            return;
+        }
         let gentle = Parameters { friction: 0.0, iterations: RECOVERY_ITERATIONS };
-        self.relax(contacts, &gentle);
+        self.relax(contacts, &gentle, true);
     }
 
     /// Moves rigidly what would still pass through; how many groups.

@@ -37,6 +37,11 @@ const TASK: usize = 64;
 /// How far cells reach beyond their borders when capsules are entered, in cells: more than any rounding.
 const SLACK: f64 = 1e-6;
 
+/// Bounds of nothing.
+const NOWHERE: (DVec3, DVec3) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+/// Squared sine of the angle of two axes from which on single precision knows where they meet.
+const SKEW: f32 = 1e-3;
+
 /// A segment with a radius, as the search sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capsule {
@@ -100,6 +105,8 @@ struct Cells {
     inverse: f64,
     /// Bits of a block's coordinate.
     bits: u32,
+    /// The lowest cell, if all capsules lie within one period of the blocks.
+    lowest: Option<I64Vec3>,
 }
 
 impl Search {
@@ -170,7 +177,31 @@ impl Cells {
             expected = entries(edge);
         }
         let bits = ((expected / BLOCK_ENTRIES).max(1.0).log2() / 3.0).ceil() as u32;
-        Some(Self { inverse: 1.0 / edge, bits: bits.min(MOST_BITS) })
+        let mut cells = Self { inverse: 1.0 / edge, bits: bits.min(MOST_BITS), lowest: None };
+        let join = |a: (DVec3, DVec3), b: (DVec3, DVec3)| (a.0.min(b.0), a.1.max(b.1));
+        let part = |range: std::ops::Range<usize>| {
+            capsules[range].iter().filter(|capsule| capsule.exists()).fold(NOWHERE, |bounds, capsule| {
+                let size = capsule.half.as_dvec3().abs() + f64::from(capsule.radius);
+                join(bounds, (capsule.centre - size, capsule.centre + size))
+            })
+        };
+        let (low, high) = ordered::reduce(capsules.len(), NOWHERE, part, join);
+        // Two cells to spare for what rounding enters beyond the bounds.
+        let (lowest, highest) = (cells.cell_of(low) - 1, cells.cell_of(high) + 1);
+        cells.lowest = (highest - lowest).cmplt(I64Vec3::splat(1 << (cells.bits + LOCAL))).all().then_some(lowest);
+        Some(cells)
+    }
+
+    /// The middle of a cell, if there is only one with this key.
+    fn middle(&self, block: usize, cell: usize) -> Option<DVec3> {
+        let lowest = self.lowest?;
+        let axis = |k: u32, lowest: i64| {
+            let block = block as i64 >> (k * self.bits) & ((1 << self.bits) - 1);
+            let at = block << LOCAL | (cell as i64 >> (k * LOCAL) & 7);
+            let period = 1_i64 << (self.bits + LOCAL);
+            (lowest + (at - lowest).rem_euclid(period)) as f64 + 0.5
+        };
+        Some(DVec3::new(axis(0, lowest.x), axis(1, lowest.y), axis(2, lowest.z)) / self.inverse)
     }
 
     /// Block and cell in it, as one number.
@@ -325,8 +356,11 @@ impl Crowd {
             }
             self.load(from..to, capsules);
             let key = (block << (3 * LOCAL) | cell) as u64;
+            let origin = capsules[self.indices[0] as usize].centre;
+            let middle = cells.middle(block, cell).map_or(Vec3::ZERO, |middle| (middle - origin).as_vec3());
+            let half = if cells.lowest.is_some() { (0.5 / cells.inverse) as f32 } else { f32::INFINITY };
             for i in 0..self.indices.len() - 1 {
-                self.meet(i, |j| {
+                self.meet(i, middle, half, |j| {
                     let (first, second) = (self.indices[i] as usize, self.indices[j] as usize);
                     if second != first + 1
                         && meeting_point(&capsules[first], &capsules[second])
@@ -366,13 +400,16 @@ impl Crowd {
         }
     }
 
-    /// Calls `hit` with every capsule after `i` whose axis may come within reach of that of `i`.
+    /// Calls `hit` with every capsule after `i` whose axis may come within reach of that of `i` in this cell, given by its middle and
+    /// half its edge.
     #[inline]
-    fn meet(&self, i: usize, mut hit: impl FnMut(usize)) {
+    fn meet(&self, i: usize, middle: Vec3, half: f32, mut hit: impl FnMut(usize)) {
         let one: [f32x8; 9] = std::array::from_fn(|lane| f32x8::splat(self.lanes[lane][i]));
         let [cx, cy, cz, hx, hy, hz, radius, a, over_a] = one;
         let (low, high) = (f32x8::splat(-1.0), f32x8::splat(1.0));
         let clamp = |x: f32x8| x.fast_max(low).fast_min(high);
+        let (mx, my, mz) = (cx - f32x8::splat(middle.x), cy - f32x8::splat(middle.y), cz - f32x8::splat(middle.z));
+        let half = f32x8::splat(half);
         let mut j = i + 1;
         while j < self.indices.len() {
             let load = |lane: usize| {
@@ -394,7 +431,10 @@ impl Crowd {
             let (rx, ry, rz) = (t.mul_add(kx, dx) - s * hx, t.mul_add(ky, dy) - s * hy, t.mul_add(kz, dz) - s * hz);
             let square = rx.mul_add(rx, ry.mul_add(ry, rz * rz));
             let reach = radius + load(6);
-            let mut bits = square.simd_le(reach * reach).to_bitmask();
+            // The point they share is within reach of the one on the first axis: most pairs share more cells than the one it is in.
+            let far = s.mul_add(hx, mx).abs().fast_max(s.mul_add(hy, my).abs()).fast_max(s.mul_add(hz, mz).abs());
+            let here = far.simd_le(half + reach) | determinant.simd_le(f32x8::splat(SKEW) * a * e);
+            let mut bits = (square.simd_le(reach * reach) & here).to_bitmask();
             while bits != 0 {
                 hit(j + bits.trailing_zeros() as usize);
                 bits &= bits - 1;

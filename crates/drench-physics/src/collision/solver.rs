@@ -20,8 +20,8 @@ const CHUNK: usize = 4096;
 const PATIENCE: u32 = 6;
 /// Displacement in a pass, in reaches, below which few contacts have settled.
 const SETTLED: f64 = 1e-5;
-/// Squared relative change of a segment that leaves its length alone.
-const NEGLIGIBLE: f64 = 1e-20;
+/// Relative change of a segment's squared length that is left alone.
+const NEGLIGIBLE: f64 = 1e-7;
 
 /// What the solver works on.
 pub struct Problem<'a> {
@@ -76,7 +76,8 @@ impl Incidence {
     }
 }
 
-/// Moves vertices by `shift` until the contacts hold, about; strands keep the lengths that they came with, about.
+/// Moves vertices by `shift` until the contacts hold, about; strands keep the lengths that they came with, about. `again` if these are
+/// the contacts of the last call.
 pub fn solve(
     problem: &Problem,
     contacts: &mut [Contact],
@@ -84,20 +85,23 @@ pub fn solve(
     shift: &mut [DVec3],
     friction: f64,
     iterations: u32,
+    again: bool,
 ) {
     if contacts.is_empty() {
         return;
     }
     let side_by_side = contacts.len() > FEW;
-    if side_by_side {
+    if side_by_side && !again {
         incidence.rebuild(contacts, problem.before.len());
     }
     let incidence = &*incidence;
-    contacts.par_chunks_mut(CHUNK).flatten_iter().for_each(|contact| {
-        let times = |vertex| if side_by_side { incidence.at_vertex(vertex) } else { 1.0 };
-        let answer = contact.answer(problem.inverse_masses, times);
-        contact.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
-    });
+    if !again {
+        contacts.par_chunks_mut(CHUNK).flatten_iter().for_each(|contact| {
+            let times = |vertex| if side_by_side { incidence.at_vertex(vertex) } else { 1.0 };
+            let answer = contact.answer(problem.inverse_masses, times);
+            contact.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
+        });
+    }
     let touched = if side_by_side { Vec::new() } else { touched(problem.strands, contacts) };
     let passes = if side_by_side { iterations } else { PATIENCE * iterations };
     for pass in 0..passes {
@@ -187,20 +191,20 @@ fn restore_lengths(problem: &Problem, from: usize, shift: &mut [DVec3]) {
         let (wa, wb) = (problem.inverse_masses[a], problem.inverse_masses[b]);
         let change = shift[i + 1] - shift[i];
         let came = problem.after[b] - problem.after[a];
-        // What ebbs away along the strand would end in numbers that processors are slow with.
-        if wa + wb == 0.0 || change.length_squared() <= NEGLIGIBLE * came.length_squared() {
+        let now = came + change;
+        let square = came.length_squared();
+        // The difference of the squared lengths without their cancelling.
+        let excess = change.dot(came + now);
+        if wa + wb == 0.0 || excess.abs() <= NEGLIGIBLE * square {
             continue;
         }
-        let now = came + change;
-        let size = length(now);
-        // The difference of the lengths without their cancelling.
-        let excess = change.dot(came + now) / (size + length(came));
         // Along the direction at the beginning the angular momentum stays; if the segment has turned over, along its own.
         let start = problem.before[b] - problem.before[a];
-        let along = now.dot(start);
-        let turned = along <= 0.5 * size * length(start);
-        let correction = if turned { now * (excess / size) } else { start * (excess * size / along) };
-        let correction = correction / (wa + wb);
+        let (along, size) = (now.dot(start), now.length_squared());
+        let turned = along <= 0.0 || along * along <= 0.25 * size * start.length_squared();
+        let (direction, projection) = if turned { (now, size) } else { (start, along) };
+        // One step of Newton's method on |now|^2 = |came|^2: no square root.
+        let correction = direction * (excess / (2.0 * projection * (wa + wb)));
         if correction.is_finite() {
             shift[i] += correction * wa;
             shift[i + 1] -= correction * wb;

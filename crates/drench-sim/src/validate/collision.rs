@@ -20,7 +20,11 @@ pub const CASES: &[Case] = &[
         law: "change of linear momentum over all steps of a tangle, relative to the sum of m |v|",
         run: momentum,
     },
-    Case { name: "collision-angular", law: "the same for angular momentum, contacts at rest", run: angular },
+    Case {
+        name: "collision-angular",
+        law: "the same for angular momentum, contacts that were there before and open no overlap",
+        run: angular,
+    },
     Case { name: "collision-friction", law: "a log on two logs slows down by mu g", run: friction },
     Case {
         name: "collision-seven-cells",
@@ -155,8 +159,8 @@ fn angular() -> Result<Measured, SimError> {
     for _ in 0..20 {
         let before = flock.momentum()[1];
         let tally = flock.step(&Parameters { friction: 0.0, ..Parameters::default() }, DVec3::ZERO)?;
-        // What meets during a step is exact only if it is alone.
-        if tally.impacts == 0 {
+        // What meets during a step is exact only if it is alone; opening an old overlap moves mass.
+        if tally.impacts == 0 && tally.penetration_max < 0.02 * RADIUS {
             worst = worst.max((flock.momentum()[1] - before).length());
             contacts += tally.contacts;
         }
