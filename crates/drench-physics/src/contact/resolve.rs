@@ -28,6 +28,8 @@ pub(crate) struct Touch {
     pub normal: DVec3,
     /// Whether friction took all of the slip.
     pub stuck: bool,
+    /// Coefficient of friction of that solid.
+    pub friction: f64,
 }
 
 /// Distance to the nearest solid [m] and a bound on how far solids carry points within `reach` of it.
@@ -47,6 +49,7 @@ pub(crate) fn resolve(colliders: &[Collider], start: DVec3, target: DVec3, keep:
         contact: false,
         normal: DVec3::ZERO,
         stuck: false,
+        friction: 0.0,
     };
     for collider in colliders {
         against(collider, start, keep, hold, &mut touch);
@@ -91,6 +94,7 @@ fn against(collider: &Collider, start: DVec3, keep: f64, hold: Option<Hold>, tou
     let slip = travel - normal * travel.dot(normal);
     let slipped = slip.length();
     touch.stuck = collider.friction * pushed >= slipped;
+    touch.friction = collider.friction;
     if slipped > 0.0 {
         b -= slip * (collider.friction * pushed / slipped).min(1.0);
     }

@@ -137,6 +137,10 @@ impl Guard {
             watched.keep[lane] = keep;
             watched.clear[lane] = touch.clearance;
             watched.seen[lane] = touch.position;
+            if touch.contact {
+                watched.normal[lane] = touch.normal;
+                watched.grip[lane] = if touch.stuck { touch.friction } else { 0.0 };
+            }
         }
         watched
     }

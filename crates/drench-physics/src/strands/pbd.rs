@@ -116,6 +116,7 @@ pub(super) fn watch(context: &Context, batch: &Batch, held: bool, partition: &mu
         return false;
     };
     let mut any = 0;
+    watched[0] = Watched::default();
     for i in usize::from(held)..batch.longest {
         let length = if i == 0 { Lane::ZERO } else { lengths[i] };
         // A stretched prediction may be that much closer along the strand, and iterations move it on.
@@ -222,7 +223,7 @@ pub(super) fn touch(context: &Context, batch: &Batch, held: bool, working: Lane,
     let Partition { old, new, watched, tally, .. } = partition;
     let clamped = context.model.tip == Tip::Clamped;
     for i in usize::from(held)..batch.longest {
-        let Watched { lanes, keep, clear, seen } = &mut watched[i];
+        let Watched { lanes, keep, clear, seen, normal, grip } = &mut watched[i];
         for lane in 0..LANES {
             if *lanes >> lane & 1 == 0 || working.as_array()[lane] == 0.0 || (clamped && i == batch.tip(lane)) {
                 continue;
@@ -235,6 +236,8 @@ pub(super) fn touch(context: &Context, batch: &Batch, held: bool, working: Lane,
             (clear[lane], seen[lane]) = (touch.clearance, touch.position);
             if touch.contact {
                 new[i].set_lane(lane, touch.position);
+                normal[lane] = touch.normal;
+                grip[lane] = if touch.stuck { touch.friction } else { 0.0 };
                 tally.penetration_max = tally.penetration_max.max(touch.penetration);
             }
         }

@@ -123,6 +123,10 @@ pub(crate) struct Watched {
     /// Distance to the nearest solid [m] when last looked at, and where that was.
     pub clear: [f64; LANES],
     pub seen: [DVec3; LANES],
+    /// Outward normal of the solid it touches; 0 if none.
+    pub normal: [DVec3; LANES],
+    /// Its coefficient of friction if the vertex sticks to it, else 0.
+    pub grip: [f64; LANES],
 }
 
 /// What one solve met.

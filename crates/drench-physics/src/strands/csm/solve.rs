@@ -2,12 +2,12 @@
 
 use super::matching::{Anchor, Chains, Workspace, match_shape};
 use super::rotation::Turn;
-use super::strain::{self, Rows, Segments};
+use super::strain::{self, Lean, Rows, Segments};
 use super::{PASSES, Parameters, REFERENCE_STEP, Rest};
 use crate::strands::guard::{Guard, Vertex};
 use crate::strands::lanes::{Batch, LANES, Lane, Lane3, unit};
 use crate::strands::model::Tip;
-use crate::strands::state::Partition;
+use crate::strands::state::{Partition, Watched};
 use crate::strands::{Context, Span, pbd, predict};
 use glam::{DMat3, DVec3};
 
@@ -38,6 +38,8 @@ pub(crate) struct Scratch {
     rows: Rows,
     /// Predictions of loose strands.
     predicted: Vec<Lane3>,
+    /// How solids hold the vertices; empty if none does.
+    leans: Vec<Lean>,
 }
 
 impl Scratch {
@@ -47,6 +49,7 @@ impl Scratch {
             + self.work.memory()
             + self.rows.capacity() * size_of::<strain::Row>()
             + self.predicted.capacity() * 96
+            + self.leans.capacity() * size_of::<Lean>()
     }
 
     /// Loads what never changes, and says what is held.
@@ -79,6 +82,23 @@ impl Scratch {
 }
 
 impl Scratch {
+    /// Takes over which vertices lie on solids. Only one that touches alone, as on a wire, may stick while lengths are solved: those
+    /// that lie side by side would leave the segments between them nothing to move, and contact has given them their friction.
+    fn lean(&mut self, watched: &[Watched], sticking: bool) {
+        self.leans.clear();
+        let touches = |i: usize, lane: usize| watched.get(i).is_some_and(|w| w.normal[lane] != DVec3::ZERO);
+        if !(0..watched.len()).any(|i| watched[i].lanes != 0 && (0..LANES).any(|lane| touches(i, lane))) {
+            return;
+        }
+        for (i, w) in watched.iter().enumerate() {
+            let grip = std::array::from_fn(|lane| {
+                let alone = !touches(i + 1, lane) && !(i > 0 && touches(i - 1, lane));
+                if sticking && alone { w.grip[lane] } else { 0.0 }
+            });
+            self.leans.push(Lean { normal: Lane3::new(w.normal), grip: Lane::new(grip) });
+        }
+    }
+
     /// Directions and rolls at the root are held as soon as more than one vertex is.
     fn anchor(&mut self, frame: Turn, clamped: usize, lengths: &[Lane]) {
         self.anchors.clear();
@@ -168,8 +188,11 @@ fn from_root(
 ) {
     // What lies on a solid is held up by it: lengths must not be solved as if it fell.
     let contacts = partition.tally.contacts;
+    scratch.leans.clear();
     if pbd::watch(context, batch, true, partition) {
         hold_roots(context, &scratch.rest, parameters.clamped as usize, batch, &mut partition.new);
+        // The sweep below has friction of its own.
+        scratch.lean(&partition.watched[..batch.longest], false);
     }
     partition.tally.contacts = contacts;
     let Partition { old, new, lengths, tally, .. } = partition;
@@ -179,7 +202,7 @@ fn from_root(
         inverse_masses: &scratch.inverse_masses,
         limit: parameters.strain_limit,
     };
-    let limited = strain::limit(&mut scratch.rows, segments, ROUGH, FEW, new);
+    let limited = strain::limit(&mut scratch.rows, segments, ROUGH, FEW, &mut scratch.leans, new);
     tally.iterations += u64::from(limited.steps) * batch.strands as u64;
     tally.iterations_max = tally.iterations_max.max(limited.steps);
 
@@ -231,13 +254,18 @@ fn between_clamps(
     let touching = pbd::watch(context, batch, held, partition);
     let working = Lane::new(std::array::from_fn(|lane| if lane < batch.strands { 1.0 } else { 0.0 }));
     let (mut steps, mut beyond) = (0, Lane::ZERO);
+    scratch.leans.clear();
     for round in 0..if touching { ROUNDS } else { 1 } {
+        if touching {
+            scratch.lean(&partition.watched[..longest], parameters.clamped == 0);
+        }
         let segments = Segments {
             lengths: &partition.lengths[..longest],
             inverse_masses: &scratch.inverse_masses,
             limit: parameters.strain_limit,
         };
-        let limited = strain::limit(&mut scratch.rows, segments, FINE, MANY, &mut partition.new[..longest]);
+        let limited =
+            strain::limit(&mut scratch.rows, segments, FINE, MANY, &mut scratch.leans, &mut partition.new[..longest]);
         (steps, beyond) = (steps + limited.steps, limited.beyond);
         // The last word is the lengths'.
         if touching && round + 1 < ROUNDS {

@@ -12,6 +12,11 @@
 //! momentum is kept to rounding, and angular momentum about the positions at which they act; only held vertices take any.
 //! Velocities that are differences of positions need no repair.
 //!
+//! A vertex that touches a solid with normal N is held by it in one direction: its inverse mass becomes w (1 - N N^T), so that the
+//! weight of all that hangs on it goes to the solid and not into it. Solids push and do not pull: where the impulses of a step
+//! point away from the solid the vertex is let go. One that sticks to the solid is held altogether, as long as the impulses stay in
+//! the cone of friction; on a thin wire, where the least slip tips the balance, nothing else keeps a strand from running off.
+//!
 //! Breaks down: a chain that is pulled straight between two held vertices farther apart than it is long has no solution; its
 //! segments then share the stretch.
 
@@ -31,6 +36,30 @@ pub(crate) struct Segments<'a> {
     pub inverse_masses: &'a [Lane],
     /// By which fraction a segment may be longer or shorter.
     pub limit: f64,
+}
+
+/// How a solid holds a vertex.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lean {
+    /// Outward normal; 0 where nothing is touched.
+    pub normal: Lane3,
+    /// Coefficient of friction where the vertex sticks, else 0.
+    pub grip: Lane,
+}
+
+impl Segments<'_> {
+    /// a . W b at a vertex, W its inverse mass.
+    #[inline(always)]
+    fn mobility(&self, i: usize, leans: &[Lean], a: Lane3, b: Lane3) -> Lane {
+        let free = match leans.get(i) {
+            Some(Lean { normal, grip }) => {
+                let slides = a.dot(*normal).mul_neg_add(b.dot(*normal), a.dot(b));
+                grip.simd_gt(Lane::ZERO).select(Lane::ZERO, slides)
+            }
+            None => a.dot(b),
+        };
+        self.inverse_masses[i] * free
+    }
 }
 
 /// What a limit came to.
@@ -54,12 +83,14 @@ pub(crate) struct Row {
 /// Working memory.
 pub(crate) type Rows = Vec<Row>;
 
-/// Brings segments within the limit to a relative `tolerance`, in at most `most` steps.
+/// Brings segments within the limit to a relative `tolerance`, in at most `most` steps. `leans` says how solids hold the vertices, or
+/// is empty; it changes where they are let go.
 pub(crate) fn limit(
     rows: &mut Rows,
     segments: Segments,
     tolerance: f64,
     most: u32,
+    leans: &mut [Lean],
     positions: &mut [Lane3],
 ) -> Limited {
     let count = positions.len();
@@ -71,8 +102,8 @@ pub(crate) fn limit(
     let mut steps = 0;
     while steps < most && working.simd_gt(Lane::ZERO).any() {
         steps += 1;
-        eliminate(rows, segments, positions);
-        substitute(rows, segments, working, positions);
+        eliminate(rows, segments, leans, positions);
+        substitute(rows, segments, working, leans, positions);
         // A lane that is done stays done: its result must not depend on its neighbours.
         working *= beyond(segments, tolerance, positions);
     }
@@ -98,7 +129,7 @@ fn beyond(segments: Segments, tolerance: f64, positions: &[Lane3]) -> Lane {
 
 /// Builds the equations and takes out each impulse from the next.
 #[inline(always)]
-fn eliminate(rows: &mut [Row], segments: Segments, positions: &[Lane3]) {
+fn eliminate(rows: &mut [Row], segments: Segments, leans: &[Lean], positions: &[Lane3]) {
     let Segments { lengths, inverse_masses, limit } = segments;
     let (shortest, longest) = (Lane::splat(1.0 - limit), Lane::splat(1.0 + limit));
     let (mut direction_before, mut inverse_before, mut right_before) = (Lane3::ZERO, Lane::ZERO, Lane::ZERO);
@@ -116,8 +147,13 @@ fn eliminate(rows: &mut [Row], segments: Segments, positions: &[Lane3]) {
             exists &= excess.abs().simd_gt(Lane::ZERO);
         }
         let active = exists.select(Lane::ONE, Lane::ZERO);
-        let diagonal = exists.select(lighter.mul_add(Lane::splat(LIFT), weight), Lane::ONE);
-        let coupling = -(inverse_masses[i - 1] * direction.dot(direction_before) * active * active_before);
+        let own = if leans.is_empty() {
+            weight
+        } else {
+            segments.mobility(i - 1, leans, direction, direction) + segments.mobility(i, leans, direction, direction)
+        };
+        let diagonal = exists.select(lighter.mul_add(Lane::splat(LIFT), own), Lane::ONE);
+        let coupling = -(segments.mobility(i - 1, leans, direction, direction_before) * active * active_before);
         let next = coupling * inverse_before;
         let inverse = Lane::ONE / next.mul_neg_add(coupling, diagonal);
         let right = coupling.mul_neg_add(right_before, excess * active) * inverse;
@@ -131,16 +167,32 @@ fn eliminate(rows: &mut [Row], segments: Segments, positions: &[Lane3]) {
 
 /// Finds the impulses from the last to the first and applies them in working lanes.
 #[inline(always)]
-fn substitute(rows: &[Row], segments: Segments, working: Lane, positions: &mut [Lane3]) {
+fn substitute(rows: &[Row], segments: Segments, working: Lane, leans: &mut [Lean], positions: &mut [Lane3]) {
     let (mut impulse_after, mut pull_after) = (Lane::ZERO, Lane3::ZERO);
     for i in (1..positions.len()).rev() {
         let Row { direction, next, right } = rows[i];
         let impulse = next.mul_neg_add(impulse_after, right);
         let pull = direction * (impulse * working);
-        positions[i] = (pull_after - pull).mul_add(segments.inverse_masses[i], positions[i]);
+        positions[i] = borne(leans, i, pull_after - pull).mul_add(segments.inverse_masses[i], positions[i]);
         (impulse_after, pull_after) = (impulse, pull);
     }
-    positions[0] = pull_after.mul_add(segments.inverse_masses[0], positions[0]);
+    positions[0] = borne(leans, 0, pull_after).mul_add(segments.inverse_masses[0], positions[0]);
+}
+
+/// What a solid leaves of the impulse on a vertex.
+#[inline(always)]
+fn borne(leans: &mut [Lean], i: usize, impulse: Lane3) -> Lane3 {
+    let Some(lean) = leans.get_mut(i) else { return impulse };
+    let pressed = impulse.dot(lean.normal).simd_gt(Lane::ZERO).select(Lane::ZERO, Lane::ONE);
+    lean.normal = lean.normal * pressed;
+    let inward = -impulse.dot(lean.normal);
+    let along = lean.normal.mul_add(inward, impulse);
+    let size = along.dot(along).sqrt();
+    let friction = lean.grip * inward;
+    let left = (Lane::ONE - friction / size.fast_max(Lane::splat(f64::MIN_POSITIVE))).fast_max(Lane::ZERO);
+    // What slips or is let go sticks no more.
+    lean.grip = size.simd_gt(friction).select(Lane::ZERO, lean.grip);
+    along * left
 }
 
 #[cfg(test)]
@@ -161,7 +213,7 @@ mod tests {
         let lengths = vec![Lane::splat(1.0); start.len()];
         let inverse_masses: Vec<Lane> = weights.iter().map(|w| Lane::splat(*w)).collect();
         let segments = Segments { lengths: &lengths, inverse_masses: &inverse_masses, limit: limit_to };
-        let limited = limit(&mut Rows::new(), segments, 1e-9, 60, &mut positions);
+        let limited = limit(&mut Rows::new(), segments, 1e-9, 60, &mut [], &mut positions);
         (positions.iter().map(|x| x.lane(2)).collect(), limited)
     }
 
@@ -185,6 +237,25 @@ mod tests {
                 let change: DVec3 = (0..20).map(|i| (moved[i] - start[i]) * masses[i]).sum();
                 assert!(change.length() < 1e-13);
             }
+        }
+    }
+
+    #[test]
+    fn a_solid_takes_what_pulls_a_vertex_into_it_and_nothing_else() {
+        // A light vertex between heavy ends that have fallen: it stays at its height; turned upside down it goes along.
+        let lengths = vec![Lane::ONE; 3];
+        let inverse_masses = [0.1, 1.0, 0.1].map(Lane::splat);
+        let segments = Segments { lengths: &lengths, inverse_masses: &inverse_masses, limit: 0.0 };
+        for (side, held) in [(1.0, true), (-1.0, false)] {
+            let start = [DVec3::new(-0.8, -1.0, 0.0), DVec3::ZERO, DVec3::new(0.8, -1.0, 0.0)];
+            let mut positions = start.map(Lane3::splat);
+            let lean = |normal: DVec3| Lean { normal: Lane3::splat(normal), grip: Lane::ZERO };
+            let mut leans = [DVec3::ZERO, DVec3::Y * side, DVec3::ZERO].map(lean);
+            let limited = limit(&mut Rows::new(), segments, 1e-9, 60, &mut leans, &mut positions);
+            let moved = positions.map(|x| x.lane(1));
+            assert_eq!(limited.beyond.to_array(), [0.0; 4]);
+            assert!(strain(&moved) < 1e-8);
+            assert_eq!((moved[1].y == 0.0, leans[1].normal.lane(1) != DVec3::ZERO), (held, held), "{moved:?}");
         }
     }
 
