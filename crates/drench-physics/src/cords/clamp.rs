@@ -98,6 +98,8 @@ pub(crate) struct Grip {
     pub inertia: Option<DMat3>,
     /// Impulses of tension that the body has got so far [N s].
     pub given: [DVec3; 2],
+    /// The same when lengths were begun to be solved.
+    pub start: [DVec3; 2],
     piece: usize,
 }
 
@@ -244,7 +246,17 @@ impl Grips {
                 (body.centre + lever, share, (body.inverse_mass > 0.0).then(|| k.inverse() + own))
             }
         };
-        self.vertices.push(Grip { vertex, body, anchor, begin, share, inertia, given: [DVec3::ZERO; 2], piece });
+        self.vertices.push(Grip {
+            vertex,
+            body,
+            anchor,
+            begin,
+            share,
+            inertia,
+            given: [DVec3::ZERO; 2],
+            start: [DVec3::ZERO; 2],
+            piece,
+        });
         self.of_vertex[vertex] = self.vertices.len() as u32;
     }
 }

@@ -83,7 +83,7 @@ fn fling(
         a += scratch.mass[v] * p.length_squared();
         b += scratch.mass[v] * p.dot(state.velocities[v]);
     }
-    if a <= 0.0 {
+    if !(a > 0.0 && a.is_finite() && b.is_finite() && energy.is_finite()) {
         return;
     }
     let factor = if model.material.flick {
@@ -114,7 +114,9 @@ fn shorten(model: &CordModel, state: &CordState, scratch: &mut CordScratch, run:
     let [first, last] = run.ends();
     scratch.forces[first] = DVec3::ZERO;
     for s in run.segments.clone() {
-        let (before, now) = (scratch.tensions[s], state.tensions[s]);
+        // No more can have been stored than at rupture.
+        let most = model.tensile_curve(s).rupture * model.areas[s];
+        let (before, now) = (scratch.tensions[s].min(most), state.tensions[s].min(most));
         if now < SUDDEN * before {
             let drop = before - now;
             let compliance = model.lengths[s] / (model.tensile_curve(s).elastic * model.areas[s]);

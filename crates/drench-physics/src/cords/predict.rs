@@ -24,6 +24,9 @@ pub(super) fn predict(
     twist::add_forces(model, state, scratch, around.dt);
     accelerate(model, state, scratch, around);
     find_runs(state, &scratch.grips, &mut scratch.runs);
+    for run in &mut scratch.runs {
+        run.reach = run.segments.clone().map(|s| scratch.spans[s] + model.lengths[s]).sum();
+    }
     carry_along(state, scratch, around, bodies);
 }
 

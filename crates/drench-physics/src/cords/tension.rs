@@ -18,6 +18,10 @@
 //! held by a body has the inverse of the body's answer for its mass (shared out if the body holds several vertices of the piece); one that lies on a solid is
 //! as good as fixed along the normal. Runs that share a body are solved in turn until all agree.
 //!
+//! A round that makes things worse is followed by shorter steps, no step is longer than the run, and no pull throws a body far beyond that. Where runs and bodies still do not agree
+//! (light bodies on long levers), a run is given up for the substep: its bodies get back what they were given, the run is solved as if they held still, and they are then
+//! drawn by its tension no farther than the run is too long. That is counted as unconverged. In the end no tension is larger than goes with the length.
+//!
 //! Directions of the end make the scheme stable at any tension and take a little from fast sideways motion; where a piece is free or hangs
 //! on one point its angular momentum is given back by a rotation.
 
@@ -48,19 +52,47 @@ pub(crate) struct Run {
     done: bool,
     /// Whether a body that can move holds a vertex.
     pub coupled: bool,
-    /// Smallest step of Newton's method so far, in lengths of a segment.
-    best: f64,
+    /// Farthest that a round may move anything [m].
+    pub reach: f64,
+    /// Farthest that a pull may take a body [m].
+    pub far: f64,
+    /// Last step of Newton's method, in lengths of a segment, and how much of the next is taken.
+    last: f64,
+    relax: f64,
 }
 
-/// How many times longer than its best step a run's step may be before it is given up.
-const LOST: f64 = 1e3;
+/// Least part of a step that is taken, and the rounds after which a step that has not become shorter makes the next ones shorter.
+const LEAST: f64 = 0.125;
+const PATIENCE: u32 = 6;
+/// Last step, in lengths of a segment, that is still an answer, if not a good one.
+const LOST: f64 = 1.0;
+/// How many times farther than a run reaches its pull may take a body by itself: others that hold the body pull too.
+const FAR: f64 = 1e3;
 
 impl Run {
     pub fn new(piece: usize, segments: Range<usize>, grips: &Grips) -> Self {
-        let mut run = Self { piece, segments, done: false, coupled: false, best: f64::INFINITY };
+        let mut run = Self {
+            piece,
+            segments,
+            done: false,
+            coupled: false,
+            reach: f64::INFINITY,
+            far: f64::INFINITY,
+            last: f64::INFINITY,
+            relax: 1.0,
+        };
         let [first, last] = run.ends();
         run.coupled = (first..=last).any(|v| grips.at(v).is_some_and(|grip| grip.inertia.is_some()));
         run
+    }
+
+    /// Takes note of a step: shorter ones if it has not become shorter, longer ones again if it has.
+    fn adapt(&mut self, step: f64, round: u32) {
+        if round > PATIENCE {
+            let worse = !(step < 0.9 * self.last);
+            self.relax = if worse { (0.5 * self.relax).max(LEAST) } else { (1.5 * self.relax).min(1.0) };
+        }
+        self.last = step;
     }
 
     /// First and last vertex.
@@ -123,44 +155,116 @@ pub(super) fn solve(
 ) {
     let mut runs = std::mem::take(&mut scratch.runs);
     for run in &mut runs {
-        (run.done, run.best) = (false, f64::INFINITY);
+        (run.done, run.last, run.relax) = (false, f64::INFINITY, 1.0);
+        let span = run.segments.clone().map(|s| scratch.next[s + run.piece].distance(scratch.next[s + run.piece + 1]));
+        run.reach = run.reach.max(span.sum());
+        run.far = FAR * run.reach;
+    }
+    for grip in &mut scratch.grips.vertices {
+        grip.start = grip.given;
     }
     // Runs that meet no body do not depend on any other.
     for run in runs.iter_mut().filter(|run| !run.coupled) {
-        for round in 1..=ROUNDS {
-            tally.rounds = tally.rounds.max(round);
-            run.done = improve(model, state, scratch, run, around.dt, SLACK[usize::from(round > 1)]) <= TOLERANCE;
-            if run.done {
-                break;
-            }
-        }
+        alone(model, state, scratch, run, around.dt, tally);
     }
     for round in 1..=COUPLED_ROUNDS {
         let mut all = true;
-        for run in runs.iter_mut().filter(|run| run.coupled && run.best >= 0.0) {
+        for run in runs.iter_mut().filter(|run| run.coupled) {
             hold(scratch, run, around, bodies);
-            let step = improve(model, state, scratch, run, around.dt, SLACK[usize::from(round > 1)]);
+            let (step, sure) = improve(model, state, scratch, run, around.dt, SLACK[usize::from(round > 1)], false);
             tally.rounds = tally.rounds.max(round);
-            // A body so light that it is thrown about by what holds it: no more of that.
-            if step > LOST * run.best.max(TOLERANCE) {
-                run.best = -1.0;
-                continue;
-            }
-            run.best = run.best.min(step);
-            run.done = pull(state, scratch, run, around.dt, bodies) && step <= TOLERANCE;
+            run.adapt(step, round);
+            run.done = pull(state, scratch, run, around.dt, bodies) && sure && step <= TOLERANCE;
             all &= run.done;
         }
         if all {
             break;
         }
     }
-    for run in &runs {
+    // Written so that a NaN is lost too.
+    let lost = |run: &Run| run.coupled && !run.done && !(run.last <= LOST);
+    for run in runs.iter().filter(|run| lost(run)) {
+        give_back(scratch, run, bodies);
+    }
+    for run in &mut runs {
         if run.coupled {
             hold(scratch, run, around, bodies);
         }
         tally.unconverged += u64::from(!run.done);
+        if lost(run) {
+            give_up(model, state, scratch, run, around, bodies, tally);
+        }
     }
     scratch.runs = runs;
+}
+
+/// Solves a run whose ends, and vertices on bodies, stay where they are.
+fn alone(
+    model: &CordModel,
+    state: &mut CordState,
+    scratch: &mut CordScratch,
+    run: &mut Run,
+    dt: f64,
+    tally: &mut Tally,
+) {
+    for round in 1..=ROUNDS {
+        tally.rounds = tally.rounds.max(round);
+        let (step, sure) = improve(model, state, scratch, run, dt, SLACK[usize::from(round > 1)], true);
+        run.adapt(step, round);
+        run.done = sure && step <= TOLERANCE;
+        if run.done {
+            break;
+        }
+    }
+}
+
+/// Takes from bodies what a run has given them in this solve.
+fn give_back(scratch: &mut CordScratch, run: &Run, bodies: &mut Bodies) {
+    let [first, last] = run.ends();
+    for grip in scratch.grips.vertices.iter_mut().filter(|grip| (first..=last).contains(&grip.vertex)) {
+        if let (Some(index), Some(_)) = (grip.body, grip.inertia) {
+            bodies.push(index, grip.share * (grip.start[0] - grip.given[0]), grip.begin);
+            grip.given[0] = grip.start[0];
+        }
+    }
+}
+
+/// Solves a run that does not agree with its bodies as if they held still, then draws them.
+fn give_up(
+    model: &CordModel,
+    state: &mut CordState,
+    scratch: &mut CordScratch,
+    run: &mut Run,
+    around: &Surroundings,
+    bodies: &mut Bodies,
+    tally: &mut Tally,
+) {
+    let [first, last] = run.ends();
+    for v in (first..=last).filter(|v| scratch.grips.at(*v).is_none()) {
+        scratch.next[v] = scratch.free[v] + scratch.pushed[v];
+    }
+    for s in run.segments.clone() {
+        state.tensions[s] = scratch.tensions[s];
+    }
+    (run.last, run.relax) = (f64::INFINITY, 1.0);
+    alone(model, state, scratch, run, around.dt, tally);
+    let mut excess = 0.0;
+    for s in run.segments.clone() {
+        let v = s + run.piece;
+        let length = scratch.next[v].distance(scratch.next[v + 1]);
+        excess += (length - model.lengths[s] * (1.0 + state.plastic_strains[s])).max(0.0);
+        state.tensions[s] = state.tensions[s].min(bearable(model, state, s, length));
+    }
+    run.far = excess;
+    pull(state, scratch, run, around.dt, bodies);
+    run.done = false;
+    hold(scratch, run, around, bodies);
+}
+
+/// Tension that goes with a length of a segment [N].
+fn bearable(model: &CordModel, state: &CordState, s: usize, length: f64) -> f64 {
+    let strain = (length / model.lengths[s] - 1.0 - state.plastic_strains[s]).max(0.0);
+    model.tensile_curve(s).stress(strain, state.plastic_strains[s]).0 * model.areas[s]
 }
 
 /// Puts vertices on bodies where the bodies now take them.
@@ -193,19 +297,37 @@ pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: 
         }
         // A body that cannot move parts two runs, which both pull it.
         let side = usize::from(grip.inertia.is_none() && v == last);
-        let more = impulse - grip.given[side];
+        let mut more = impulse - grip.given[side];
         if !more.is_finite() {
+            little = false;
             continue;
         }
         little &= more.length() <= 1e-3 * impulse.length() + 1e-9;
+        // Nothing throws a body far beyond the run. Written so that a NaN is too far.
+        if let Some(inertia) = grip.inertia {
+            let way = (inertia.inverse() * more).length() * dt;
+            if !(way <= run.far) {
+                more *= if way.is_finite() { run.far / way } else { 0.0 };
+                little = false;
+            }
+        }
         bodies.push(index, grip.share * more, grip.begin);
-        grip.given[side] = impulse;
+        grip.given[side] += more;
     }
     little
 }
 
-/// One round of Newton's method on a run; returns its largest step, in lengths of a segment.
-fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, run: &Run, dt: f64, slack: f64) -> f64 {
+/// One round of Newton's method on a run, with bodies that hold still or answer; returns its largest step, in lengths of a
+/// segment, and whether all segments were on the branch that they were thought to be on.
+fn improve(
+    model: &CordModel,
+    state: &mut CordState,
+    scratch: &mut CordScratch,
+    run: &Run,
+    dt: f64,
+    slack: f64,
+    still: bool,
+) -> (f64, bool) {
     let CordScratch { next, free, before, blocks, bonds, mass, inverse_mass, normals, pushed, grips, tangents, .. } =
         scratch;
     let (piece, segments) = (run.piece, run.segments.clone());
@@ -214,19 +336,17 @@ fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, 
 
     // Forth: bonds, and elimination from the first vertex on.
     let (mut bond_before, mut pull_before) = (Bond::default(), DVec3::ZERO);
-    let mut span = 0.0;
     for v in first..=last {
         let (mut bond, mut pull) = (Bond::default(), DVec3::ZERO);
         if v < last {
             let s = v - piece;
             let edge = next[v + 1] - next[v];
-            span += edge.abs().element_sum() + model.lengths[s];
             (bond, pull) = bind(model, state, s, edge, before[s], slack);
             tangents[s] = bond.normal;
             bonds[s] = bond;
         }
         let (inertia, mut load) = match grips.at(v) {
-            Some(grip) => match grip.inertia {
+            Some(grip) => match grip.inertia.filter(|_| !still) {
                 Some(inertia) => (inertia * rate, grip.given[0] * (-1.0 / dt)),
                 // Held by the world, or as good as: stays.
                 None => {
@@ -260,7 +380,7 @@ fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, 
     }
 
     // Back: the steps; a cord cannot push.
-    let mut worst: f64 = 0.0;
+    let (mut worst, mut sure) = (0.0_f64, true);
     let mut after = DVec3::ZERO;
     for v in (first..=last).rev() {
         let s = v.wrapping_sub(piece);
@@ -270,24 +390,27 @@ fn improve(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, 
         }
         // No step is longer than the run, wherever a first round may want to go.
         let step = blocks[v].inverse * load;
-        let step = if step.is_finite() { step.clamp_length_max(span) } else { DVec3::ZERO };
+        let step = if step.is_finite() { step.clamp_length_max(run.reach) } else { DVec3::ZERO };
         if v < last {
             let bond = &bonds[s];
             let tension = state.tensions[s] + bond.stiffness * (bond.gap + bond.normal.dot(after - step));
             // On another branch than it was thought to be: one more round.
-            if tension < 0.0 && state.tensions[s] > 0.0 || (tension > bond.limit) != bond.yields {
-                worst = worst.max(1.0);
+            sure &= !(tension < 0.0 && state.tensions[s] > 0.0 || (tension > bond.limit) != bond.yields);
+            let tension = state.tensions[s] + run.relax * (tension.max(0.0) - state.tensions[s]);
+            if tension.is_finite() {
+                state.tensions[s] = tension;
+            } else {
+                worst = f64::INFINITY;
             }
-            state.tensions[s] = tension.max(0.0);
         }
         // Written so that a NaN is not taken for nothing.
         let size = step.length() / model.lengths[s.min(segments.end - 1)];
         worst = if size <= worst { worst } else { size };
         // Bodies will take their vertices there, up to what others do to them.
-        next[v] += step;
+        next[v] += step * run.relax;
         after = step;
     }
-    worst
+    (worst, sure)
 }
 
 /// The bond of a segment, and its pull on the vertex before it, with the gap closed.
@@ -374,6 +497,9 @@ pub(super) fn settle(model: &CordModel, state: &mut CordState, scratch: &CordScr
         for s in state.segments(piece) {
             let v = s + piece;
             let length = scratch.next[v].distance(scratch.next[v + 1]);
+            // No more than goes with the length, up to rounding: what a solve that was stopped may have left.
+            let most = bearable(model, state, s, length);
+            state.tensions[s] = state.tensions[s].min(most + 1e-9 * model.tensile_curve(s).elastic * model.areas[s]);
             let (curve, tension) = (model.tensile_curve(s), state.tensions[s]);
             let stress = tension / model.areas[s];
             let strain = length / model.lengths[s] - 1.0;
