@@ -137,7 +137,8 @@ fn a_chain_that_moved_rigidly_stays_where_it_is() {
     let chains: Vec<Chain> = (0..3).map(|lane| Chain::random(lane, 30 + 7 * lane as usize, 0.0)).collect();
     for (chain, goals) in chains.iter().zip(goals(&chains, 1.0)) {
         let moved = goals.iter().zip(&chain.now).map(|(goal, now)| (*goal - *now).length()).fold(0.0, f64::max);
-        assert!(moved < 1e-12, "{moved:e}");
+        // Rotations are found to 1e-6 rad, from where the next correction would be its square.
+        assert!(moved < 1e-10, "{moved:e}");
     }
 }
 
