@@ -89,8 +89,8 @@ impl Run {
     /// Takes note of a step: shorter ones if it has not become shorter, longer ones again if it has.
     fn adapt(&mut self, step: f64, round: u32) {
         if round > PATIENCE {
-            let worse = !(step < 0.9 * self.last);
-            self.relax = if worse { (0.5 * self.relax).max(LEAST) } else { (1.5 * self.relax).min(1.0) };
+            let better = step < 0.9 * self.last;
+            self.relax = if better { (1.5 * self.relax).min(1.0) } else { (0.5 * self.relax).max(LEAST) };
         }
         self.last = step;
     }
@@ -182,7 +182,7 @@ pub(super) fn solve(
         }
     }
     // Written so that a NaN is lost too.
-    let lost = |run: &Run| run.coupled && !run.done && !(run.last <= LOST);
+    let lost = |run: &Run| run.coupled && !run.done && (run.last.is_nan() || run.last > LOST);
     for run in runs.iter().filter(|run| lost(run)) {
         give_back(scratch, run, bodies);
     }
@@ -306,7 +306,7 @@ pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: 
         // Nothing throws a body far beyond the run. Written so that a NaN is too far.
         if let Some(inertia) = grip.inertia {
             let way = (inertia.inverse() * more).length() * dt;
-            if !(way <= run.far) {
+            if way.is_nan() || way > run.far {
                 more *= if way.is_finite() { run.far / way } else { 0.0 };
                 little = false;
             }

@@ -92,7 +92,7 @@ impl Scratch {
         }
         for (i, w) in watched.iter().enumerate() {
             let grip = std::array::from_fn(|lane| {
-                let alone = !touches(i + 1, lane) && !(i > 0 && touches(i - 1, lane));
+                let alone = !(touches(i + 1, lane) || i > 0 && touches(i - 1, lane));
                 if sticking && alone { w.grip[lane] } else { 0.0 }
             });
             self.leans.push(Lean { normal: Lane3::new(w.normal), grip: Lane::new(grip) });
