@@ -3,7 +3,7 @@
 use drench_math::random::Stream;
 use drench_physics::liquid::{Droplet, LiquidState};
 use drench_physics::wetting::hair::{
-    self, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Tally,
+    self, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings, Tally,
 };
 use glam::DVec3;
 
@@ -80,12 +80,11 @@ impl Bath {
             radius: RADIUS,
             full: FULL,
         };
-        let gravity = DVec3::new(0.0, -9.81, 0.0);
+        let around = Surroundings { gravity: DVec3::new(0.0, -9.81, 0.0), towels: &[] };
         let mut drips = Vec::new();
-        let tally = hair::step(
-            &self.hair, &mut self.water, &mut self.scratch, strands, &mut liquid, gravity, dt, &mut drips,
-        )
-        .unwrap();
+        let tally =
+            hair::step(&self.hair, &mut self.water, &mut self.scratch, strands, &mut liquid, &around, dt, &mut drips)
+                .unwrap();
         self.liquid.remove(|drop| drop.mass <= 0.0);
         hair::release(&mut self.liquid, &drips, &mut Default::default(), [FULL, RADIUS], 0.0).unwrap();
         self.drained += tally.dried;

@@ -56,9 +56,11 @@ pub(super) fn drip(
     let delay = hair.medium.delay as f32;
     let excess = |v: usize| voxels.all[v].water - voxels.all[v].capacity();
     work.full.clear();
-    work.full.par_extend((0..voxels.all.len() as u32).into_par_iter().filter(|&v| {
-        voxels.all[v as usize].exists() && excess(v as usize) >= least
-    }));
+    work.full.par_extend(
+        (0..voxels.all.len() as u32)
+            .into_par_iter()
+            .filter(|&v| voxels.all[v as usize].exists() && excess(v as usize) >= least),
+    );
     let brim = &water.brim;
     let down = gravity.normalize_or_zero();
     let radius = |mass: f64| (mass / hair.medium.liquid_density * 3.0 / (4.0 * std::f64::consts::PI)).cbrt();

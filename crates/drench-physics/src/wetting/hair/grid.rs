@@ -78,8 +78,7 @@ impl Grid {
         let span = |range: std::ops::Range<usize>| {
             positions[range].iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)))
         };
-        let (low, high) =
-            ordered::reduce(positions.len(), none, span, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let (low, high) = ordered::reduce(positions.len(), none, span, |a, b| (a.0.min(b.0), a.1.max(b.1)));
         if positions.is_empty() {
             self.shares.clear();
             return Ok(());
@@ -361,7 +360,10 @@ mod tests {
         let mut positions = Vec::new();
         for s in 0..u64::from(strands) {
             let root = stream.direction(s) * 0.1;
-            positions.extend((0..vertices).map(|k| root * (1.0 + 0.08 * f64::from(k)) + stream.direction(99 * s + u64::from(k)) * 1e-3));
+            positions.extend(
+                (0..vertices)
+                    .map(|k| root * (1.0 + 0.08 * f64::from(k)) + stream.direction(99 * s + u64::from(k)) * 1e-3),
+            );
         }
         let mut grid = Grid::default();
         grid.rebuild(0.004, &offsets, &positions).unwrap();

@@ -367,12 +367,21 @@ pub struct Strands<'a> {
     pub velocities: &'a mut [DVec3],
 }
 
+/// What surrounds hair during a step.
+#[derive(Clone, Copy, Debug)]
+pub struct Surroundings<'a> {
+    /// Gravity [m/s2].
+    pub gravity: DVec3,
+    /// How fast towels take the water around hair, one rate a groom [1/s]; none if empty.
+    pub towels: &'a [f64],
+}
+
 /// What a step did with water.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Tally {
     /// Water taken from the liquid [kg].
     pub taken: f64,
-    /// Water that the air took [kg].
+    /// Water that air and towels took [kg].
     pub dried: f64,
     /// Drops that left the hair, and their mass [kg].
     pub drops: u64,
@@ -391,7 +400,7 @@ pub fn step(
     scratch: &mut HairScratch,
     strands: Strands,
     liquid: &mut Liquid,
-    gravity: DVec3,
+    surroundings: &Surroundings,
     dt: f64,
     drips: &mut Vec<Drip>,
 ) -> Result<Tally, PhysicsError> {
@@ -409,7 +418,8 @@ pub fn step(
     let HairScratch { grid, voxels, links, shares, drips: work } = scratch;
     let medium = &hair.medium;
     water.feel(strands.velocities, dt);
-    let dried = dry_out(hair, water, dt);
+    let dried = dry_out(hair, water, surroundings.towels, dt);
+    let gravity = surroundings.gravity;
     grid.rebuild(medium.voxel, &hair.offsets, strands.positions)?;
     voxels.gather(hair, water, grid, strands.positions, strands.velocities);
     let taken = intake::take_in(medium, grid, voxels, liquid);
@@ -422,14 +432,15 @@ pub fn step(
     Ok(Tally { taken, dried, drops: drips.len() as u64, dripped, voxels: voxels.occupied() })
 }
 
-/// The air takes water; returns how much [kg].
-fn dry_out(hair: &Hair, water: &mut HairWater, dt: f64) -> f64 {
+/// Air and towels take water; returns how much [kg].
+fn dry_out(hair: &Hair, water: &mut HairWater, towels: &[f64], dt: f64) -> f64 {
     let mut lost = Compensated::default();
     for (groom, fibre) in hair.fibres.iter().enumerate() {
-        if fibre.drying <= 0.0 && fibre.fibre_drying <= 0.0 {
+        let rate = fibre.drying + towels.get(groom).copied().unwrap_or(0.0);
+        if rate <= 0.0 && fibre.fibre_drying <= 0.0 {
             continue;
         }
-        let outside = -(-fibre.drying * dt).exp_m1();
+        let outside = -(-rate * dt).exp_m1();
         let inside = -(-fibre.fibre_drying * dt).exp_m1();
         let range = hair.vertices(groom);
         let (around, within) = (&mut water.around[range.clone()], &mut water.inside[range.clone()]);

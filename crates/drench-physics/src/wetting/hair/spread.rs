@@ -3,10 +3,10 @@
 //! dc_v/dt = sum over links of (l_e / h^2) H(W_v, W_u) (S_u - S_v). With even capacities this is dc/dt = div(D grad c) for D = `across` + (`along` -
 //! `across`) T. A link between voxels has the mean of their weights for it.
 
+use super::Medium;
 use super::grid::Grid;
 use super::selling::{decompose, diffusivity};
 use super::voxels::Voxels;
-use super::Medium;
 use rayon::prelude::*;
 
 /// Voxels that one task handles.

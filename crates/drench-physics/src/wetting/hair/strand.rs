@@ -160,15 +160,7 @@ impl Part<'_> {
 
     /// Fibres fill with the water around them, water inside them levels out, and their shape follows.
     #[allow(clippy::too_many_arguments)]
-    fn soak(
-        &mut self,
-        hair: &Hair,
-        fibre: &Fibre,
-        voxels: &Voxels,
-        work: &mut Work,
-        vertices: Range<usize>,
-        dt: f64,
-    ) {
+    fn soak(&mut self, hair: &Hair, fibre: &Fibre, voxels: &Voxels, work: &mut Work, vertices: Range<usize>, dt: f64) {
         let base = self.share.vertices.start;
         let segments = vertices.start + 1..vertices.end;
         let (part, follow) = (-(-fibre.soak * dt).exp_m1(), (-(-fibre.change * dt).exp_m1()) as f32);

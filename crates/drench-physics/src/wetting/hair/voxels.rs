@@ -63,17 +63,11 @@ pub(super) struct Voxels {
 
 impl Voxels {
     /// Adds up what segments hold.
-    pub fn gather(
-        &mut self,
-        hair: &Hair,
-        water: &HairWater,
-        grid: &Grid,
-        positions: &[DVec3],
-        velocities: &[DVec3],
-    ) {
+    pub fn gather(&mut self, hair: &Hair, water: &HairWater, grid: &Grid, positions: &[DVec3], velocities: &[DVec3]) {
         self.lengths.clear();
         for share in &grid.shares {
-            self.lengths.extend(share.vertices.clone().map(|i| share.of(i).iter().map(|p| f64::from(p.length)).sum::<f64>()));
+            self.lengths
+                .extend(share.vertices.clone().map(|i| share.of(i).iter().map(|p| f64::from(p.length)).sum::<f64>()));
         }
         self.all.resize(grid.blocks() * BLOCK, Voxel::default());
         let lengths = &self.lengths;
