@@ -1,6 +1,7 @@
 //! Hair that gets wet: which grooms do, the stage of the step, and what is told of it.
 
 use crate::SimError;
+use crate::collisions;
 use crate::solids::Span;
 use crate::world::{Model, Scratch, State, StrandBody};
 use drench_geometry::neighbours::Neighbours;
@@ -9,7 +10,7 @@ use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::strands::{StrandScratch, Wet};
 use drench_physics::wetting::hair::{
-    self, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings,
+    self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings,
 };
 use drench_scene as scene;
 use drench_scene::Scene;
@@ -30,6 +31,10 @@ pub struct HairBody {
     grooms: Vec<(usize, scene::WetHair)>,
     /// Groom by groom among all: which of those above.
     of_groom: Vec<Option<usize>>,
+    cohesion: Cohesion,
+    /// Inverse masses of dry strands [1/kg], 0 where they are held, and radii with what strands stand for [m]; grooms one after the other.
+    inverse_masses: Vec<f64>,
+    radii: Vec<f32>,
 }
 
 /// Working memory.
@@ -39,6 +44,7 @@ pub struct HairWorking {
     positions: Vec<DVec3>,
     velocities: Vec<DVec3>,
     towels: Vec<f64>,
+    inverse_masses: Vec<f64>,
     drips: Vec<Drip>,
     neighbours: Neighbours,
 }
@@ -62,7 +68,16 @@ pub fn build(scene: &Scene, strands: &[StrandBody]) -> Result<Option<(HairBody, 
     let wetness: Vec<[f64; 2]> = grooms.iter().map(|(_, wet)| [wet.wetness, wet.dampness]).collect();
     let water = HairWater::new(&model, &wetness);
     let of_groom = (0..strands.len()).map(|index| grooms.iter().position(|(own, _)| *own == index)).collect();
-    Ok(Some((HairBody { model, grooms, of_groom }, water)))
+    let cohesion = Cohesion { reach: scene.wetting.reach, pull: scene.wetting.pull };
+    let (mut inverse_masses, mut radii) = (Vec::new(), Vec::new());
+    for (number, (index, _)) in grooms.iter().enumerate() {
+        let body = &strands[*index].model;
+        inverse_masses.extend(collisions::inverse_masses(body));
+        // The hairs of a lock lie side by side.
+        let bundle = model.fibre(number).hairs.sqrt() as f32;
+        radii.extend(body.radii().iter().map(|radius| radius * bundle));
+    }
+    Ok(Some((HairBody { model, grooms, of_groom, cohesion, inverse_masses, radii }, water)))
 }
 
 fn medium(scene: &Scene) -> Medium {
@@ -104,13 +119,8 @@ fn fibre(wet: &scene::WetHair, children: u32) -> Fibre {
 pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) -> Result<u64, SimError> {
     let Some(body) = &model.hair else { return Ok(0) };
     let refuse = |source: PhysicsError| SimError::Diverged { time: span.to, stage: "wetting", source };
-    let HairWorking { scratch, positions, velocities, towels, drips, neighbours } = &mut scratch.hair;
-    positions.clear();
-    velocities.clear();
-    for (groom, _) in &body.grooms {
-        positions.extend_from_slice(&state.strands[*groom].positions);
-        velocities.extend_from_slice(&state.strands[*groom].velocities);
-    }
+    let HairWorking { scratch, positions, velocities, towels, drips, neighbours, .. } = &mut scratch.hair;
+    gather(body, state, positions, velocities);
     towels.clear();
     towels.extend(body.grooms.iter().map(|(_, wet)| match &wet.towel {
         Some(towel) if (towel.start..towel.stop).contains(&span.from) => towel.rate,
@@ -136,10 +146,49 @@ pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
     state.ledger.drain(tally.dried);
     liquid.remove(|drop| drop.mass <= 0.0);
     hair::release(liquid, drips, neighbours, [full, radius], span.to).map_err(refuse)?;
+    scatter(body, state, velocities);
+    Ok(tally.drops)
+}
+
+/// Wet strands cling to each other; how many bridges of water there are.
+pub fn cling(
+    model: &Model,
+    state: &mut State,
+    strands: &[StrandScratch],
+    working: &mut HairWorking,
+    span: Span,
+) -> Result<u64, SimError> {
+    let Some(body) = &model.hair else { return Ok(0) };
+    let HairWorking { scratch, positions, velocities, inverse_masses, .. } = working;
+    gather(body, state, positions, velocities);
+    inverse_masses.clear();
+    inverse_masses.extend_from_slice(&body.inverse_masses);
+    for (number, (groom, _)) in body.grooms.iter().enumerate() {
+        let own = &mut inverse_masses[body.model.vertices(number)];
+        own.iter_mut().zip(&strands[*groom].wet).for_each(|(mass, wet)| *mass /= f64::from(wet.load));
+    }
+    let clinging = Clinging { positions, velocities, inverse_masses, radii: &body.radii };
+    let bridges = hair::cling(&body.model, &mut state.hair, scratch, &body.cohesion, clinging, span.dt)
+        .map_err(|source| SimError::Diverged { time: span.to, stage: "cohesion", source })?;
+    scatter(body, state, velocities);
+    Ok(bridges)
+}
+
+/// Takes over where the strands are.
+fn gather(body: &HairBody, state: &State, positions: &mut Vec<DVec3>, velocities: &mut Vec<DVec3>) {
+    positions.clear();
+    velocities.clear();
+    for (groom, _) in &body.grooms {
+        positions.extend_from_slice(&state.strands[*groom].positions);
+        velocities.extend_from_slice(&state.strands[*groom].velocities);
+    }
+}
+
+/// Gives the strands their velocities.
+fn scatter(body: &HairBody, state: &mut State, velocities: &[DVec3]) {
     for (number, (groom, _)) in body.grooms.iter().enumerate() {
         state.strands[*groom].velocities.copy_from_slice(&velocities[body.model.vertices(number)]);
     }
-    Ok(tally.drops)
 }
 
 /// Tells the strands of a groom how water changes them: they are heavier, softer, and take another shape.

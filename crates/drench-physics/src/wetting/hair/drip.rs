@@ -5,7 +5,7 @@
 //! one. The text makes a mesh of that surface by a distance transform and marching cubes; here the surface itself is met, by steps along the distance's gradient, and
 //! only where something drips.
 
-use super::grid::{BLOCK, Grid};
+use super::grid::Grid;
 use super::voxels::Voxels;
 use super::{Hair, HairWater};
 use crate::collision::segments::Segment;
@@ -69,7 +69,7 @@ pub(super) fn drip(
         .par_iter()
         .map(|&v| {
             let v = v as usize;
-            let own = || grid.portions(v / BLOCK).filter(|p| p.voxel as usize == v).map(|p| p.segment as usize);
+            let own = || grid.within(v).iter().map(|p| p.segment as usize);
             if own().fold(0.0_f32, |longest, i| longest.max(brim[i])) < delay {
                 return None;
             }
@@ -148,7 +148,7 @@ fn surface(grid: &Grid, v: usize, positions: &[DVec3], from: DVec3, way: DVec3, 
             for y in -1..=1 {
                 for x in -1..=1 {
                     let Some(u) = grid.voxel(here + IVec3::new(x, y, z)) else { continue };
-                    for portion in grid.portions(u / BLOCK).filter(|p| p.voxel as usize == u) {
+                    for portion in grid.within(u) {
                         let i = portion.segment as usize;
                         let segment = Segment { from: positions[i - 1], to: positions[i] };
                         let offset = at - segment.nearest(at);
