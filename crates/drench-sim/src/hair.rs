@@ -191,6 +191,81 @@ fn scatter(body: &HairBody, state: &mut State, velocities: &[DVec3]) {
     }
 }
 
+/// The vertices of wet hair that are in the liquid or close to it.
+#[derive(Debug, Default)]
+pub struct Submerged {
+    /// Groom and vertex.
+    vertices: Vec<(u32, u32)>,
+    /// Coarse cells around the liquid.
+    cells: Vec<bool>,
+}
+
+/// Cells that are looked at to find hair near the liquid.
+const CELL_LIMIT: f64 = 1e7;
+
+impl Submerged {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// Finds them: `found` gets position [m], velocity [m/s], volume that the liquid cannot have [m3] and mass [kg] of each.
+    pub fn find(&mut self, model: &Model, state: &State, mut found: impl FnMut(DVec3, DVec3, f64, f64)) {
+        self.vertices.clear();
+        let (Some(body), Some(liquid)) = (&model.hair, &model.liquid) else { return };
+        let points = &state.liquid.positions;
+        let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let (low, high) = points.iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)));
+        let cell = liquid.model.support();
+        let low = low - 1.5 * cell;
+        let size = ((high - low) / cell).ceil() + 2.0;
+        if points.is_empty() || !(size.element_product() < CELL_LIMIT) {
+            return;
+        }
+        let [nx, ny, nz] = size.to_array().map(|n| n as usize);
+        let place = |p: DVec3| {
+            let at = (p - low) / cell;
+            (at.cmpge(DVec3::ZERO).all() && at.cmplt(size).all()).then(|| at.to_array().map(|c| c as usize))
+        };
+        self.cells.clear();
+        self.cells.resize(nx * ny * nz, false);
+        for [x, y, z] in points.iter().filter_map(|&p| place(p)) {
+            for z in z.saturating_sub(1)..(z + 2).min(nz) {
+                for y in y.saturating_sub(1)..(y + 2).min(ny) {
+                    let row = (z * ny + y) * nx;
+                    self.cells[row + x.saturating_sub(1)..row + (x + 2).min(nx)].fill(true);
+                }
+            }
+        }
+        for (number, (groom, _)) in body.grooms.iter().enumerate() {
+            let (strands, range) = (&state.strands[*groom], body.model.vertices(number));
+            let density = model.strands[*groom].model.material().density;
+            for (i, &position) in strands.positions.iter().enumerate() {
+                let Some([x, y, z]) = place(position) else { continue };
+                let dry = f64::from(body.model.masses()[range.start + i]);
+                if self.cells[(z * ny + y) * nx + x] && dry > 0.0 {
+                    let water = state.hair.inside[range.start + i] + state.hair.around[range.start + i];
+                    let volume = dry / density + water / body.model.medium().liquid_density;
+                    found(position, strands.velocities[i], volume, dry + water);
+                    self.vertices.push((*groom as u32, i as u32));
+                }
+            }
+        }
+    }
+
+    /// The liquid pushes them [N s].
+    pub fn carry(&self, model: &Model, state: &mut State, pushes: &[DVec3]) {
+        let Some(body) = &model.hair else { return };
+        for (&(groom, i), &push) in self.vertices.iter().zip(pushes) {
+            let (groom, i) = (groom as usize, i as usize);
+            let Some(number) = body.of_groom[groom] else { continue };
+            let at = body.model.vertices(number).start + i;
+            let mass = f64::from(body.model.masses()[at]) + state.hair.inside[at] + state.hair.around[at];
+            state.strands[groom].velocities[i] += push / mass;
+        }
+    }
+}
+
 /// Tells the strands of a groom how water changes them: they are heavier, softer, and take another shape.
 pub fn burden(model: &Model, water: &HairWater, groom: usize, strands: &mut StrandScratch) {
     let Some((body, number)) = model.hair.as_ref().and_then(|body| Some((body, body.of_groom[groom]?))) else { return };
