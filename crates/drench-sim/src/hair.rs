@@ -10,7 +10,8 @@ use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::strands::{StrandScratch, Wet};
 use drench_physics::wetting::hair::{
-    self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings,
+    self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands,
+    Surroundings,
 };
 use drench_scene as scene;
 use drench_scene::Scene;

@@ -162,29 +162,31 @@ impl Work {
         }
         let (now, shares) = (&*velocities, &*shares);
         impulses.resize(bonds.len(), Default::default());
-        impulses.par_chunks_mut(CHUNK).zip(bonds.par_chunks(CHUNK)).enumerate().for_each(|(chunk, (impulses, bonds))| {
-            for (k, (impulses, bonds)) in impulses.iter_mut().zip(bonds).enumerate() {
-                let i = chunk * CHUNK + k;
-                for (impulse, bond) in impulses.iter_mut().zip(bonds).filter(|(_, bond)| bond.segment != NONE) {
-                    let (j, t) = (bond.segment as usize, bond.place);
-                    let light = |v: usize| inverse_masses[v] * shares[v];
-                    let answer = light(i) + (1.0 - t).powi(2) * light(j - 1) + t * t * light(j);
-                    if answer <= 0.0 {
-                        *impulse = DVec3::ZERO;
-                        continue;
+        impulses.par_chunks_mut(CHUNK).zip(bonds.par_chunks(CHUNK)).enumerate().for_each(
+            |(chunk, (impulses, bonds))| {
+                for (k, (impulses, bonds)) in impulses.iter_mut().zip(bonds).enumerate() {
+                    let i = chunk * CHUNK + k;
+                    for (impulse, bond) in impulses.iter_mut().zip(bonds).filter(|(_, bond)| bond.segment != NONE) {
+                        let (j, t) = (bond.segment as usize, bond.place);
+                        let light = |v: usize| inverse_masses[v] * shares[v];
+                        let answer = light(i) + (1.0 - t).powi(2) * light(j - 1) + t * t * light(j);
+                        if answer <= 0.0 {
+                            *impulse = DVec3::ZERO;
+                            continue;
+                        }
+                        let relative = now[i] - (now[j - 1] * (1.0 - t) + now[j] * t);
+                        let parting = relative.dot(bond.normal);
+                        // To contact in a while; out of an overlap as fast, and by any force.
+                        let wanted = (-bond.gap / CLOSING - parting) / answer;
+                        let along = relative - bond.normal * parting;
+                        let most = if bond.gap < 0.0 && wanted > 0.0 { f64::INFINITY } else { bond.most };
+                        let slide = along * (-(dt / (dt + SLIDING)) / answer);
+                        let slide = slide * (bond.most / slide.length_squared().sqrt().max(1e-300)).min(1.0);
+                        *impulse = bond.normal * wanted.clamp(-bond.most, most) + slide;
                     }
-                    let relative = now[i] - (now[j - 1] * (1.0 - t) + now[j] * t);
-                    let parting = relative.dot(bond.normal);
-                    // To contact in a while; out of an overlap as fast, and by any force.
-                    let wanted = (-bond.gap / CLOSING - parting) / answer;
-                    let along = relative - bond.normal * parting;
-                    let most = if bond.gap < 0.0 && wanted > 0.0 { f64::INFINITY } else { bond.most };
-                    let slide = along * (-(dt / (dt + SLIDING)) / answer);
-                    let slide = slide * (bond.most / slide.length_squared().sqrt().max(1e-300)).min(1.0);
-                    *impulse = bond.normal * wanted.clamp(-bond.most, most) + slide;
                 }
-            }
-        });
+            },
+        );
         // One after the other: the sum at a vertex must not depend on threads.
         for (i, (bonds, impulses)) in bonds.iter().zip(&*impulses).enumerate() {
             for (bond, &impulse) in bonds.iter().zip(impulses).filter(|(bond, _)| bond.segment != NONE) {
@@ -318,7 +320,8 @@ impl Scene<'_> {
         let offset = positions[i] - (from + way * place);
         let distance = offset.length_squared().sqrt();
         // Axes that cross have no side: any direction across the segment will do.
-        let normal = if distance > 1e-12 { offset / distance } else { way.any_orthogonal_vector().normalize_or(DVec3::X) };
+        let normal =
+            if distance > 1e-12 { offset / distance } else { way.any_orthogonal_vector().normalize_or(DVec3::X) };
         Bond {
             segment,
             place,

@@ -5,7 +5,7 @@
 //! one. The text makes a mesh of that surface by a distance transform and marching cubes; here the surface itself is met, by steps along the distance's gradient, and
 //! only where something drips.
 
-use super::grid::Grid;
+use super::grid::{Grid, cut};
 use super::voxels::Voxels;
 use super::{Hair, HairWater};
 use crate::collision::segments::Segment;
@@ -95,14 +95,7 @@ pub(super) fn drip(
 
 /// Segments in voxels that hold more than they can wait; others begin anew.
 fn wait(water: &mut HairWater, grid: &Grid, voxels: &Voxels, dt: f64) {
-    let mut rest = &mut water.brim[..];
-    let mut parts = Vec::with_capacity(grid.shares.len());
-    for share in &grid.shares {
-        let (own, behind) = rest.split_at_mut(share.vertices.len());
-        parts.push((share, own));
-        rest = behind;
-    }
-    parts.into_par_iter().for_each(|(share, brim)| {
+    grid.shares.par_iter().zip(cut(&grid.shares, &mut water.brim)).for_each(|(share, brim)| {
         for (k, brim) in brim.iter_mut().enumerate() {
             let over = |v: u32| voxels.all[v as usize].water > voxels.all[v as usize].capacity();
             let full = share.of(share.vertices.start + k).iter().any(|p| over(p.voxel));

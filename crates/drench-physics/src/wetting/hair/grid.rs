@@ -293,8 +293,22 @@ impl Grid {
             share.portions.capacity() * (size_of::<Portion>() + 4)
                 + (share.first.capacity() + share.starts.capacity()) * 4
         };
-        self.entries.capacity() * size_of::<Portion>() + (self.table.capacity() + self.cells.capacity()) * 4 + self.places.capacity() * 12 + self.shares.iter().map(share).sum::<usize>()
+        self.entries.capacity() * size_of::<Portion>()
+            + (self.table.capacity() + self.cells.capacity()) * 4
+            + self.places.capacity() * 12
+            + self.shares.iter().map(share).sum::<usize>()
     }
+}
+
+/// Hands a slice out to shares, in order.
+pub(super) fn cut<'a, T>(shares: &[Share], mut slice: &'a mut [T]) -> Vec<&'a mut [T]> {
+    let mut parts = Vec::with_capacity(shares.len());
+    for share in shares {
+        let (own, rest) = slice.split_at_mut(share.vertices.len());
+        parts.push(own);
+        slice = rest;
+    }
+    parts
 }
 
 /// The voxel around a point; as far away as whole numbers reach if it is farther.
