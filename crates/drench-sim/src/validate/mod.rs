@@ -33,6 +33,9 @@ use crate::SimError;
 use serde::Serialize;
 use std::time::Instant;
 
+/// Gravity of the experiments [m/s2].
+const GRAVITY: f64 = 9.81;
+
 /// One law and how to check it.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
