@@ -1,6 +1,7 @@
 //! Hair that gets wet: which grooms do, the stage of the step, and what is told of it.
 
 use crate::SimError;
+use crate::collisions;
 use crate::solids::Span;
 use crate::world::{Model, Scratch, State, StrandBody};
 use drench_geometry::neighbours::Neighbours;
@@ -9,7 +10,8 @@ use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::strands::{StrandScratch, Wet};
 use drench_physics::wetting::hair::{
-    self, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings,
+    self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands,
+    Surroundings,
 };
 use drench_scene as scene;
 use drench_scene::Scene;
@@ -30,6 +32,10 @@ pub struct HairBody {
     grooms: Vec<(usize, scene::WetHair)>,
     /// Groom by groom among all: which of those above.
     of_groom: Vec<Option<usize>>,
+    cohesion: Cohesion,
+    /// Inverse masses of dry strands [1/kg], 0 where they are held, and radii with what strands stand for [m]; grooms one after the other.
+    inverse_masses: Vec<f64>,
+    radii: Vec<f32>,
 }
 
 /// Working memory.
@@ -39,6 +45,7 @@ pub struct HairWorking {
     positions: Vec<DVec3>,
     velocities: Vec<DVec3>,
     towels: Vec<f64>,
+    inverse_masses: Vec<f64>,
     drips: Vec<Drip>,
     neighbours: Neighbours,
 }
@@ -62,7 +69,16 @@ pub fn build(scene: &Scene, strands: &[StrandBody]) -> Result<Option<(HairBody, 
     let wetness: Vec<[f64; 2]> = grooms.iter().map(|(_, wet)| [wet.wetness, wet.dampness]).collect();
     let water = HairWater::new(&model, &wetness);
     let of_groom = (0..strands.len()).map(|index| grooms.iter().position(|(own, _)| *own == index)).collect();
-    Ok(Some((HairBody { model, grooms, of_groom }, water)))
+    let cohesion = Cohesion { reach: scene.wetting.reach, pull: scene.wetting.pull };
+    let (mut inverse_masses, mut radii) = (Vec::new(), Vec::new());
+    for (number, (index, _)) in grooms.iter().enumerate() {
+        let body = &strands[*index].model;
+        inverse_masses.extend(collisions::inverse_masses(body));
+        // The hairs of a lock lie side by side.
+        let bundle = model.fibre(number).hairs.sqrt() as f32;
+        radii.extend(body.radii().iter().map(|radius| radius * bundle));
+    }
+    Ok(Some((HairBody { model, grooms, of_groom, cohesion, inverse_masses, radii }, water)))
 }
 
 fn medium(scene: &Scene) -> Medium {
@@ -104,13 +120,8 @@ fn fibre(wet: &scene::WetHair, children: u32) -> Fibre {
 pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) -> Result<u64, SimError> {
     let Some(body) = &model.hair else { return Ok(0) };
     let refuse = |source: PhysicsError| SimError::Diverged { time: span.to, stage: "wetting", source };
-    let HairWorking { scratch, positions, velocities, towels, drips, neighbours } = &mut scratch.hair;
-    positions.clear();
-    velocities.clear();
-    for (groom, _) in &body.grooms {
-        positions.extend_from_slice(&state.strands[*groom].positions);
-        velocities.extend_from_slice(&state.strands[*groom].velocities);
-    }
+    let HairWorking { scratch, positions, velocities, towels, drips, neighbours, .. } = &mut scratch.hair;
+    gather(body, state, positions, velocities);
     towels.clear();
     towels.extend(body.grooms.iter().map(|(_, wet)| match &wet.towel {
         Some(towel) if (towel.start..towel.stop).contains(&span.from) => towel.rate,
@@ -136,10 +147,124 @@ pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
     state.ledger.drain(tally.dried);
     liquid.remove(|drop| drop.mass <= 0.0);
     hair::release(liquid, drips, neighbours, [full, radius], span.to).map_err(refuse)?;
+    scatter(body, state, velocities);
+    Ok(tally.drops)
+}
+
+/// Wet strands cling to each other; how many bridges of water there are.
+pub fn cling(
+    model: &Model,
+    state: &mut State,
+    strands: &[StrandScratch],
+    working: &mut HairWorking,
+    span: Span,
+) -> Result<u64, SimError> {
+    let Some(body) = &model.hair else { return Ok(0) };
+    let HairWorking { scratch, positions, velocities, inverse_masses, .. } = working;
+    gather(body, state, positions, velocities);
+    inverse_masses.clear();
+    inverse_masses.extend_from_slice(&body.inverse_masses);
+    for (number, (groom, _)) in body.grooms.iter().enumerate() {
+        let own = &mut inverse_masses[body.model.vertices(number)];
+        own.iter_mut().zip(&strands[*groom].wet).for_each(|(mass, wet)| *mass /= f64::from(wet.load));
+    }
+    let clinging = Clinging { positions, velocities, inverse_masses, radii: &body.radii };
+    let bridges = hair::cling(&body.model, &mut state.hair, scratch, &body.cohesion, clinging, span.dt)
+        .map_err(|source| SimError::Diverged { time: span.to, stage: "cohesion", source })?;
+    scatter(body, state, velocities);
+    Ok(bridges)
+}
+
+/// Takes over where the strands are.
+fn gather(body: &HairBody, state: &State, positions: &mut Vec<DVec3>, velocities: &mut Vec<DVec3>) {
+    positions.clear();
+    velocities.clear();
+    for (groom, _) in &body.grooms {
+        positions.extend_from_slice(&state.strands[*groom].positions);
+        velocities.extend_from_slice(&state.strands[*groom].velocities);
+    }
+}
+
+/// Gives the strands their velocities.
+fn scatter(body: &HairBody, state: &mut State, velocities: &[DVec3]) {
     for (number, (groom, _)) in body.grooms.iter().enumerate() {
         state.strands[*groom].velocities.copy_from_slice(&velocities[body.model.vertices(number)]);
     }
-    Ok(tally.drops)
+}
+
+/// The vertices of wet hair that are in the liquid or close to it.
+#[derive(Debug, Default)]
+pub struct Submerged {
+    /// Groom and vertex.
+    vertices: Vec<(u32, u32)>,
+    /// Coarse cells around the liquid.
+    cells: Vec<bool>,
+}
+
+/// Cells that are looked at to find hair near the liquid.
+const CELL_LIMIT: f64 = 1e7;
+
+impl Submerged {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// Finds them: `found` gets position [m], velocity [m/s], volume that the liquid cannot have [m3] and mass [kg] of each.
+    pub fn find(&mut self, model: &Model, state: &State, mut found: impl FnMut(DVec3, DVec3, f64, f64)) {
+        self.vertices.clear();
+        let (Some(body), Some(liquid)) = (&model.hair, &model.liquid) else { return };
+        let points = &state.liquid.positions;
+        let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let (low, high) = points.iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)));
+        let cell = liquid.model.support();
+        let low = low - 1.5 * cell;
+        let size = ((high - low) / cell).ceil() + 2.0;
+        if points.is_empty() || !(size.element_product() < CELL_LIMIT) {
+            return;
+        }
+        let [nx, ny, nz] = size.to_array().map(|n| n as usize);
+        let place = |p: DVec3| {
+            let at = (p - low) / cell;
+            (at.cmpge(DVec3::ZERO).all() && at.cmplt(size).all()).then(|| at.to_array().map(|c| c as usize))
+        };
+        self.cells.clear();
+        self.cells.resize(nx * ny * nz, false);
+        for [x, y, z] in points.iter().filter_map(|&p| place(p)) {
+            for z in z.saturating_sub(1)..(z + 2).min(nz) {
+                for y in y.saturating_sub(1)..(y + 2).min(ny) {
+                    let row = (z * ny + y) * nx;
+                    self.cells[row + x.saturating_sub(1)..row + (x + 2).min(nx)].fill(true);
+                }
+            }
+        }
+        for (number, (groom, _)) in body.grooms.iter().enumerate() {
+            let (strands, range) = (&state.strands[*groom], body.model.vertices(number));
+            let density = model.strands[*groom].model.material().density;
+            for (i, &position) in strands.positions.iter().enumerate() {
+                let Some([x, y, z]) = place(position) else { continue };
+                let dry = f64::from(body.model.masses()[range.start + i]);
+                if self.cells[(z * ny + y) * nx + x] && dry > 0.0 {
+                    let water = state.hair.inside[range.start + i] + state.hair.around[range.start + i];
+                    let volume = dry / density + water / body.model.medium().liquid_density;
+                    found(position, strands.velocities[i], volume, dry + water);
+                    self.vertices.push((*groom as u32, i as u32));
+                }
+            }
+        }
+    }
+
+    /// The liquid pushes them [N s].
+    pub fn carry(&self, model: &Model, state: &mut State, pushes: &[DVec3]) {
+        let Some(body) = &model.hair else { return };
+        for (&(groom, i), &push) in self.vertices.iter().zip(pushes) {
+            let (groom, i) = (groom as usize, i as usize);
+            let Some(number) = body.of_groom[groom] else { continue };
+            let at = body.model.vertices(number).start + i;
+            let mass = f64::from(body.model.masses()[at]) + state.hair.inside[at] + state.hair.around[at];
+            state.strands[groom].velocities[i] += push / mass;
+        }
+    }
 }
 
 /// Tells the strands of a groom how water changes them: they are heavier, softer, and take another shape.

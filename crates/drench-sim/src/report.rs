@@ -21,6 +21,8 @@ pub struct Report {
     pub tears: u64,
     /// Drops that left hair.
     pub drips: u64,
+    /// Bridges of water between strands, at the end.
+    pub bridges: u64,
     warnings: BTreeMap<String, u64>,
 }
 

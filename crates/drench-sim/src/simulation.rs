@@ -221,6 +221,7 @@ impl Simulation {
         }
         if model.hair.is_some() {
             counts.insert("drips".to_owned(), report.drips);
+            counts.insert("bridges".to_owned(), report.bridges);
         }
         if report.iterations_max > 0 {
             counts.insert("iterations_max".to_owned(), u64::from(report.iterations_max));

@@ -68,6 +68,10 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
             Ok(())
         })?;
     }
+    if model.hair.is_some() {
+        report.bridges =
+            report.stage("cohesion", || hair::cling(model, state, &scratch.strands, &mut scratch.hair, span))?;
+    }
     collisions::resolve(model, state, &scratch.cords, &mut scratch.collisions, span, report)
 }
 

@@ -5,7 +5,7 @@
 //! one. The text makes a mesh of that surface by a distance transform and marching cubes; here the surface itself is met, by steps along the distance's gradient, and
 //! only where something drips.
 
-use super::grid::{BLOCK, Grid};
+use super::grid::{Grid, cut};
 use super::voxels::Voxels;
 use super::{Hair, HairWater};
 use crate::collision::segments::Segment;
@@ -69,7 +69,7 @@ pub(super) fn drip(
         .par_iter()
         .map(|&v| {
             let v = v as usize;
-            let own = || grid.portions(v / BLOCK).filter(|p| p.voxel as usize == v).map(|p| p.segment as usize);
+            let own = || grid.within(v).iter().map(|p| p.segment as usize);
             if own().fold(0.0_f32, |longest, i| longest.max(brim[i])) < delay {
                 return None;
             }
@@ -95,14 +95,7 @@ pub(super) fn drip(
 
 /// Segments in voxels that hold more than they can wait; others begin anew.
 fn wait(water: &mut HairWater, grid: &Grid, voxels: &Voxels, dt: f64) {
-    let mut rest = &mut water.brim[..];
-    let mut parts = Vec::with_capacity(grid.shares.len());
-    for share in &grid.shares {
-        let (own, behind) = rest.split_at_mut(share.vertices.len());
-        parts.push((share, own));
-        rest = behind;
-    }
-    parts.into_par_iter().for_each(|(share, brim)| {
+    grid.shares.par_iter().zip(cut(&grid.shares, &mut water.brim)).for_each(|(share, brim)| {
         for (k, brim) in brim.iter_mut().enumerate() {
             let over = |v: u32| voxels.all[v as usize].water > voxels.all[v as usize].capacity();
             let full = share.of(share.vertices.start + k).iter().any(|p| over(p.voxel));
@@ -148,7 +141,7 @@ fn surface(grid: &Grid, v: usize, positions: &[DVec3], from: DVec3, way: DVec3, 
             for y in -1..=1 {
                 for x in -1..=1 {
                     let Some(u) = grid.voxel(here + IVec3::new(x, y, z)) else { continue };
-                    for portion in grid.portions(u / BLOCK).filter(|p| p.voxel as usize == u) {
+                    for portion in grid.within(u) {
                         let i = portion.segment as usize;
                         let segment = Segment { from: positions[i - 1], to: positions[i] };
                         let offset = at - segment.nearest(at);

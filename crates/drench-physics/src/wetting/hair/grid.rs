@@ -67,6 +67,9 @@ pub struct Grid {
     /// Place of each block that exists [blocks].
     places: Vec<IVec3>,
     pub(super) shares: Vec<Share>,
+    /// All portions, voxel by voxel, and where each voxel begins.
+    entries: Vec<Portion>,
+    cells: Vec<u32>,
 }
 
 impl Grid {
@@ -81,6 +84,8 @@ impl Grid {
         let (low, high) = ordered::reduce(positions.len(), none, span, |a, b| (a.0.min(b.0), a.1.max(b.1)));
         if positions.is_empty() {
             self.shares.clear();
+            self.entries.clear();
+            self.cells.clear();
             return Ok(());
         }
         // A sum notices a NaN that minima pass over.
@@ -117,7 +122,47 @@ impl Grid {
         let grid = &*self;
         shares.par_iter_mut().for_each(|share| grid.sort(share));
         self.shares = shares;
+        self.list();
         Ok(())
+    }
+
+    /// Lists the portions voxel by voxel, shares in their order.
+    fn list(&mut self) {
+        let Self { shares, entries, cells, places, .. } = self;
+        let blank = Portion { voxel: 0, segment: 0, length: 0.0 };
+        entries.resize(shares.iter().map(|share| share.portions.len()).sum(), blank);
+        cells.resize(places.len() * BLOCK + 1, 0);
+        let own = |block: usize| {
+            shares.iter().flat_map(move |share: &Share| {
+                let range = share.starts[block] as usize..share.starts[block + 1] as usize;
+                share.order[range].iter().map(|&k| &share.portions[k as usize])
+            })
+        };
+        // The part of each block, handed out in order.
+        let mut parts = Vec::with_capacity(places.len());
+        let (mut entries, mut starts, mut first) = (&mut entries[..], &mut cells[..], 0);
+        for block in 0..places.len() {
+            let count: u32 = shares.iter().map(|share| share.starts[block + 1] - share.starts[block]).sum();
+            let (here, rest) = std::mem::take(&mut entries).split_at_mut(count as usize);
+            let (cells, behind) = std::mem::take(&mut starts).split_at_mut(BLOCK);
+            parts.push((here, cells, first));
+            (entries, starts) = (rest, behind);
+            first += count;
+        }
+        starts[0] = first;
+        parts.into_par_iter().enumerate().for_each(|(block, (entries, cells, first))| {
+            let mut next = [0_u32; BLOCK + 1];
+            own(block).for_each(|portion| next[portion.voxel as usize % BLOCK + 1] += 1);
+            for cell in 0..BLOCK {
+                next[cell + 1] += next[cell];
+                cells[cell] = first + next[cell];
+            }
+            for portion in own(block) {
+                let at = &mut next[portion.voxel as usize % BLOCK];
+                entries[*at as usize] = *portion;
+                *at += 1;
+            }
+        });
     }
 
     /// Cuts the strands into shares; depends on nothing but their vertices.
@@ -187,12 +232,14 @@ impl Grid {
         share.starts[0] = 0;
     }
 
-    /// The portions in a block, in an order that depends on nothing but the strands.
-    pub(super) fn portions(&self, block: usize) -> impl Iterator<Item = &Portion> {
-        self.shares.iter().flat_map(move |share| {
-            let range = share.starts[block] as usize..share.starts[block + 1] as usize;
-            share.order[range].iter().map(|&k| &share.portions[k as usize])
-        })
+    /// The portions in a block, voxel by voxel.
+    pub(super) fn portions(&self, block: usize) -> &[Portion] {
+        &self.entries[self.cells[block * BLOCK] as usize..self.cells[(block + 1) * BLOCK] as usize]
+    }
+
+    /// The portions in a voxel.
+    pub(super) fn within(&self, voxel: usize) -> &[Portion] {
+        &self.entries[self.cells[voxel] as usize..self.cells[voxel + 1] as usize]
     }
 
     /// Number of blocks that exist.
@@ -207,7 +254,7 @@ impl Grid {
 
     /// Number of portions.
     pub fn portion_count(&self) -> usize {
-        self.shares.iter().map(|share| share.portions.len()).sum()
+        self.entries.len()
     }
 
     /// The voxel with these coordinates, if its block exists.
@@ -246,8 +293,22 @@ impl Grid {
             share.portions.capacity() * (size_of::<Portion>() + 4)
                 + (share.first.capacity() + share.starts.capacity()) * 4
         };
-        self.table.capacity() * 4 + self.places.capacity() * 12 + self.shares.iter().map(share).sum::<usize>()
+        self.entries.capacity() * size_of::<Portion>()
+            + (self.table.capacity() + self.cells.capacity()) * 4
+            + self.places.capacity() * 12
+            + self.shares.iter().map(share).sum::<usize>()
     }
+}
+
+/// Hands a slice out to shares, in order.
+pub(super) fn cut<'a, T>(shares: &[Share], mut slice: &'a mut [T]) -> Vec<&'a mut [T]> {
+    let mut parts = Vec::with_capacity(shares.len());
+    for share in shares {
+        let (own, rest) = slice.split_at_mut(share.vertices.len());
+        parts.push(own);
+        slice = rest;
+    }
+    parts
 }
 
 /// The voxel around a point; as far away as whole numbers reach if it is farther.
@@ -370,7 +431,7 @@ mod tests {
         assert!(grid.shares.len() > 1);
         let mut by_block: Vec<(u32, u32, u32)> = Vec::new();
         for block in 0..grid.blocks() {
-            by_block.extend(grid.portions(block).map(|p| {
+            by_block.extend(grid.portions(block).iter().map(|p| {
                 assert_eq!(p.voxel as usize / BLOCK, block);
                 (p.segment, p.voxel, p.length.to_bits())
             }));

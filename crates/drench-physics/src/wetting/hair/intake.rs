@@ -13,6 +13,8 @@ const CALM: f64 = 0.5;
 /// Part of a full particle below which one is taken in whole if there is any room, and the least a drop holds when it leaves.
 const CRUMB: f64 = 0.05;
 const LEAST_DROP: f64 = 0.25;
+/// Mass of a drop that falls off a tip by its weight, about [kg]: coarse liquid does not keep it from falling.
+const FALLING_DROP: f64 = 2e-5;
 
 /// Liquid particles as hair sees them.
 #[derive(Debug)]
@@ -30,9 +32,10 @@ pub struct Liquid<'a> {
 }
 
 impl Liquid<'_> {
-    /// The least and the most a drop holds when it leaves hair [kg].
-    pub(super) fn crumb_of_drop(&self) -> [f64; 2] {
-        [LEAST_DROP * self.full, self.full]
+    /// The least and the most a drop holds when it leaves hair [kg]; none leaves if particles are infinitely large.
+    pub(super) fn drop_masses(&self) -> [f64; 2] {
+        let least = LEAST_DROP * self.full;
+        [if least.is_finite() { least.min(FALLING_DROP) } else { least }, self.full]
     }
 }
 

@@ -31,6 +31,7 @@
 //! Breaks down: voxels much larger than the distance between locks wet dry locks beside wet ones; water that flows from segment to segment leaves its
 //! momentum behind.
 
+mod cohesion;
 mod drip;
 pub mod grid;
 mod intake;
@@ -39,6 +40,7 @@ mod spread;
 mod strand;
 mod voxels;
 
+pub use cohesion::{Clinging, Cohesion, cling};
 pub use drip::{Drip, release};
 pub use intake::Liquid;
 
@@ -214,13 +216,22 @@ pub struct Hair {
     fibres: Vec<Fibre>,
     /// Mass of hair of the segment that ends at each vertex [kg]; 0 at roots.
     masses: Vec<f32>,
+    /// The strand that each vertex belongs to.
+    strands: Vec<u32>,
 }
 
 impl Hair {
     /// The hair of these grooms.
     pub fn new(medium: Medium, grooms: &[Groom]) -> Result<Self, PhysicsError> {
         medium.check()?;
-        let mut hair = Self { medium, offsets: vec![0], grooms: Vec::new(), fibres: Vec::new(), masses: Vec::new() };
+        let mut hair = Self {
+            medium,
+            offsets: vec![0],
+            grooms: Vec::new(),
+            fibres: Vec::new(),
+            masses: Vec::new(),
+            strands: Vec::new(),
+        };
         for groom in grooms {
             groom.fibre.check()?;
             let base = hair.masses.len() as u32;
@@ -238,6 +249,9 @@ impl Hair {
                     masses[i] = (groom.fibre.hairs * mass * f64::from(groom.lengths[i]) / length) as f32;
                 }
             }
+        }
+        for (strand, pair) in hair.offsets.windows(2).enumerate() {
+            hair.strands.resize(pair[1] as usize, strand as u32);
         }
         Ok(hair)
     }
@@ -271,7 +285,7 @@ impl Hair {
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        (self.offsets.len() + self.masses.len()) * 4
+        (self.offsets.len() + self.masses.len() + self.strands.len()) * 4
     }
 }
 
@@ -293,6 +307,10 @@ pub struct HairWater {
     /// Velocities of the vertices one step ago [m/s], and their acceleration, smoothed [m/s2].
     velocities: Vec<Vec3>,
     accelerations: Vec<Vec3>,
+    /// The segments that each vertex clings to.
+    bridges: Vec<[u32; cohesion::BRIDGES]>,
+    /// Counts steps: strands take turns in looking for others.
+    phase: u32,
 }
 
 impl HairWater {
@@ -308,6 +326,8 @@ impl HairWater {
             brim: vec![0.0; vertices],
             velocities: vec![Vec3::ZERO; vertices],
             accelerations: vec![Vec3::ZERO; vertices],
+            bridges: vec![[cohesion::NONE; cohesion::BRIDGES]; vertices],
+            phase: 0,
         };
         for (groom, [inside, between]) in wetness.iter().enumerate() {
             let fibre = hair.fibre(groom);
@@ -332,7 +352,7 @@ impl HairWater {
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.inside.len() * (3 * 8 + 3 * 4 + 2 * 12)
+        self.inside.len() * (3 * 8 + 3 * 4 + 2 * 12 + 4 * cohesion::BRIDGES)
     }
 }
 
@@ -344,6 +364,7 @@ pub struct HairScratch {
     links: Links,
     shares: Vec<strand::Work>,
     drips: drip::Work,
+    bonds: cohesion::Work,
 }
 
 impl HairScratch {
@@ -387,8 +408,6 @@ pub struct Tally {
     pub drops: u64,
     /// Their mass [kg].
     pub dripped: f64,
-    /// Voxels with hair.
-    pub voxels: u64,
 }
 
 /// Water in hair for `dt` seconds. Liquid loses what hair takes in: particles left without mass are to be removed. `drips` gets the drops that
@@ -415,7 +434,7 @@ pub fn step(
             return Err(PhysicsError::Count { what, got, expected: vertices });
         }
     }
-    let HairScratch { grid, voxels, links, shares, drips: work } = scratch;
+    let HairScratch { grid, voxels, links, shares, drips: work, .. } = scratch;
     let medium = &hair.medium;
     water.feel(strands.velocities, dt);
     let dried = dry_out(hair, water, surroundings.towels, dt);
@@ -426,10 +445,10 @@ pub fn step(
     links.spread(medium, grid, voxels, dt);
     strand::run(hair, water, grid, voxels, shares, strands.positions, strands.velocities, gravity, dt);
     voxels.gather_free(water, grid);
-    drip::drip(hair, water, grid, voxels, work, liquid.crumb_of_drop(), gravity, dt, strands.positions, drips);
+    drip::drip(hair, water, grid, voxels, work, liquid.drop_masses(), gravity, dt, strands.positions, drips);
     strand::level(medium, water, grid, voxels, shares, dt);
     let dripped = drips.iter().map(|drip| drip.mass).sum();
-    Ok(Tally { taken, dried, drops: drips.len() as u64, dripped, voxels: voxels.occupied() })
+    Ok(Tally { taken, dried, drops: drips.len() as u64, dripped })
 }
 
 /// Air and towels take water; returns how much [kg].

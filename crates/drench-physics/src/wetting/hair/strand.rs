@@ -5,7 +5,7 @@
 //! 1 and no negative inverse, so that nothing is lost and nothing falls below 0 at any step. Roots and tips are closed: what comes to a tip stays
 //! there until it drips.
 
-use super::grid::{Grid, Share};
+use super::grid::{Grid, Share, cut};
 use super::voxels::Voxels;
 use super::{FULL_GRAVITY, Fibre, Hair, HairWater, Medium};
 use glam::DVec3;
@@ -32,17 +32,6 @@ struct Part<'a> {
     change: &'a mut [f32],
     oil: &'a mut [f32],
     velocities: &'a mut [DVec3],
-}
-
-/// Hands a slice out to shares, in order.
-fn cut<'a, T>(shares: &[Share], mut slice: &'a mut [T]) -> Vec<&'a mut [T]> {
-    let mut parts = Vec::with_capacity(shares.len());
-    for share in shares {
-        let (own, rest) = slice.split_at_mut(share.vertices.len());
-        parts.push(own);
-        slice = rest;
-    }
-    parts
 }
 
 /// Gives segments what came into their voxels, takes what left, and lets water run along the strands.

@@ -1,6 +1,6 @@
 //! What each voxel holds: hair, its direction, room for water, and water.
 
-use super::grid::{BLOCK, Grid};
+use super::grid::{BLOCK, Grid, cut};
 use super::{Estimate, Hair, HairWater, Medium};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
@@ -64,11 +64,12 @@ pub(super) struct Voxels {
 impl Voxels {
     /// Adds up what segments hold.
     pub fn gather(&mut self, hair: &Hair, water: &HairWater, grid: &Grid, positions: &[DVec3], velocities: &[DVec3]) {
-        self.lengths.clear();
-        for share in &grid.shares {
-            self.lengths
-                .extend(share.vertices.clone().map(|i| share.of(i).iter().map(|p| f64::from(p.length)).sum::<f64>()));
-        }
+        self.lengths.resize(positions.len(), 0.0);
+        grid.shares.par_iter().zip(cut(&grid.shares, &mut self.lengths)).for_each(|(share, lengths)| {
+            for (length, i) in lengths.iter_mut().zip(share.vertices.clone()) {
+                *length = share.of(i).iter().map(|portion| f64::from(portion.length)).sum();
+            }
+        });
         self.all.resize(grid.blocks() * BLOCK, Voxel::default());
         let lengths = &self.lengths;
         let volume = grid.edge().powi(3);
@@ -129,11 +130,6 @@ impl Voxels {
                 voxel.free += water.free[i] * part;
             }
         });
-    }
-
-    /// How many voxels have hair.
-    pub fn occupied(&self) -> u64 {
-        self.all.iter().filter(|voxel| voxel.exists()).count() as u64
     }
 
     /// Bytes held.
