@@ -346,7 +346,7 @@ impl Nodes {
     fn cling(&mut self, guide: &[[f32; 3]], ratio: f32, random: u64) {
         let last = guide.len().saturating_sub(1);
         // Locks have a thickness, and some hairs stand off.
-        let loose = if random % STRAYS == 0 { 0.6 } else { 0.25 * lot(random) };
+        let loose = if random.is_multiple_of(STRAYS) { 0.6 } else { 0.25 * lot(random) };
         let most = (1.0 - CLUMP) * (1.0 - loose);
         for (i, (p, water)) in self.positions.iter_mut().zip(&self.water).enumerate() {
             let left = 1.0 - i as f32 / last.max(1) as f32;
