@@ -17,6 +17,8 @@ use rayon::prelude::*;
 
 /// Steps towards the surface of the hair.
 const PROJECTIONS: usize = 4;
+/// Full particles that touch a voxel from which on it is in the liquid: nothing drips into what it would have to push away.
+const SUBMERGED: f64 = 1.5;
 /// How much farther down than out a drop would rather leave.
 const DOWN: f64 = 1.0;
 
@@ -56,11 +58,11 @@ pub(super) fn drip(
     let delay = hair.medium.delay as f32;
     let excess = |v: usize| voxels.all[v].water - voxels.all[v].capacity();
     work.full.clear();
-    work.full.par_extend(
-        (0..voxels.all.len() as u32)
-            .into_par_iter()
-            .filter(|&v| voxels.all[v as usize].exists() && excess(v as usize) >= least),
-    );
+    let lets_go = |v: &u32| {
+        let voxel = &voxels.all[*v as usize];
+        voxel.exists() && voxel.touching < SUBMERGED * most && excess(*v as usize) >= least
+    };
+    work.full.par_extend((0..voxels.all.len() as u32).into_par_iter().filter(lets_go));
     let brim = &water.brim;
     let down = gravity.normalize_or_zero();
     let radius = |mass: f64| (mass / hair.medium.liquid_density * 3.0 / (4.0 * std::f64::consts::PI)).cbrt();

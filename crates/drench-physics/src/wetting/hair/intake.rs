@@ -46,7 +46,7 @@ pub(super) fn take_in(medium: &Medium, grid: &Grid, voxels: &mut Voxels, liquid:
     for p in 0..liquid.positions.len() {
         let (x, v, mass) = (liquid.positions[p], liquid.velocities[p], liquid.masses[p]);
         let here = grid.coordinates(x);
-        let Some(target) = target(medium, grid, voxels, liquid.radius, here, x, v) else { continue };
+        let Some(target) = target(medium, grid, voxels, [liquid.radius, mass], here, x, v) else { continue };
         let voxel = &mut voxels.all[target];
         let room = voxel.capacity() - voxel.water - voxel.change;
         let whole = mass <= CRUMB * liquid.full && room > 0.0;
@@ -65,7 +65,7 @@ fn target(
     medium: &Medium,
     grid: &Grid,
     voxels: &mut Voxels,
-    radius: f64,
+    [radius, mass]: [f64; 2],
     here: IVec3,
     x: DVec3,
     v: DVec3,
@@ -77,7 +77,7 @@ fn target(
         if !voxel.exists() {
             return;
         }
-        voxel.touched = true;
+        voxel.touching += mass;
         let relative = v - voxel.velocity;
         let towards = relative.dot(grid.centre(place) - x);
         let calm = inside && relative.length_squared() < (CALM * medium.kick).powi(2);

@@ -108,7 +108,7 @@ impl Part<'_> {
                 let length = f64::from(portion.length);
                 let part = length / voxel.length;
                 between += voxel.between * part;
-                touched |= voxel.touched;
+                touched |= voxel.touching > 0.0;
                 if voxel.change > 0.0 {
                     gained += voxel.change * part;
                 } else if voxel.change < 0.0 {

@@ -31,8 +31,8 @@ pub(super) struct Voxel {
     pub momentum: DVec3,
     /// Part of its water that leaves as drops.
     pub leaving: f64,
-    /// Whether liquid touches it.
-    pub touched: bool,
+    /// Mass of the liquid particles that touch it [kg].
+    pub touching: f64,
 }
 
 impl Voxel {
