@@ -17,8 +17,6 @@ use rayon::prelude::*;
 
 /// Steps towards the surface of the hair.
 const PROJECTIONS: usize = 4;
-/// Full particles that touch a voxel from which on it is in the liquid: nothing drips into what it would have to push away.
-const SUBMERGED: f64 = 1.5;
 /// How much farther down than out a drop would rather leave.
 const DOWN: f64 = 1.0;
 
@@ -60,7 +58,7 @@ pub(super) fn drip(
     work.full.clear();
     let lets_go = |v: &u32| {
         let voxel = &voxels.all[*v as usize];
-        voxel.exists() && voxel.touching < SUBMERGED * most && excess(*v as usize) >= least
+        voxel.exists() && voxel.submerged() < 1.0 && excess(*v as usize) >= least
     };
     work.full.par_extend((0..voxels.all.len() as u32).into_par_iter().filter(lets_go));
     let brim = &water.brim;

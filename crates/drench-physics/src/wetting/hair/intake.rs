@@ -46,7 +46,8 @@ pub(super) fn take_in(medium: &Medium, grid: &Grid, voxels: &mut Voxels, liquid:
     for p in 0..liquid.positions.len() {
         let (x, v, mass) = (liquid.positions[p], liquid.velocities[p], liquid.masses[p]);
         let here = grid.coordinates(x);
-        let Some(target) = target(medium, grid, voxels, [liquid.radius, mass], here, x, v) else { continue };
+        surround(grid, voxels, x, 2.0 * liquid.radius, mass / liquid.full);
+        let Some(target) = target(medium, grid, voxels, liquid.radius, here, x, v) else { continue };
         let voxel = &mut voxels.all[target];
         let room = voxel.capacity() - voxel.water - voxel.change;
         let whole = mass <= CRUMB * liquid.full && room > 0.0;
@@ -60,12 +61,26 @@ pub(super) fn take_in(medium: &Medium, grid: &Grid, voxels: &mut Voxels, liquid:
     total.value()
 }
 
+/// Tells the voxels around a particle that there is liquid.
+fn surround(grid: &Grid, voxels: &mut Voxels, x: DVec3, reach: f64, part: f64) {
+    let (low, high) = (grid.coordinates(x - reach), grid.coordinates(x + reach));
+    for z in low.z..=high.z {
+        for y in low.y..=high.y {
+            for x in low.x..=high.x {
+                if let Some(voxel) = grid.voxel(IVec3::new(x, y, z)) {
+                    voxels.all[voxel].near += part;
+                }
+            }
+        }
+    }
+}
+
 /// The voxel that takes in a particle: the one around it, or the one beside it into which it moves fastest.
 fn target(
     medium: &Medium,
     grid: &Grid,
-    voxels: &mut Voxels,
-    [radius, mass]: [f64; 2],
+    voxels: &Voxels,
+    radius: f64,
     here: IVec3,
     x: DVec3,
     v: DVec3,
@@ -73,11 +88,10 @@ fn target(
     let mut best = None;
     let mut consider = |place: IVec3, inside: bool| {
         let Some(index) = grid.voxel(place) else { return };
-        let voxel = &mut voxels.all[index];
+        let voxel = &voxels.all[index];
         if !voxel.exists() {
             return;
         }
-        voxel.touching += mass;
         let relative = v - voxel.velocity;
         let towards = relative.dot(grid.centre(place) - x);
         let calm = inside && relative.length_squared() < (CALM * medium.kick).powi(2);

@@ -5,6 +5,9 @@ use super::{Estimate, Hair, HairWater, Medium};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
+/// Full particles around a voxel from which on it is within the liquid. Drops that pass by are fewer, particles of a pool more.
+const SUBMERGED: f64 = 6.0;
+
 /// One voxel. Without hair its length is 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Voxel {
@@ -31,14 +34,19 @@ pub(super) struct Voxel {
     pub momentum: DVec3,
     /// Part of its water that leaves as drops.
     pub leaving: f64,
-    /// Mass of the liquid particles that touch it [kg].
-    pub touching: f64,
+    /// Liquid particles whose surroundings reach it, by their mass: 1 is a full one.
+    pub near: f64,
 }
 
 impl Voxel {
     /// Whether there is hair.
     pub fn exists(&self) -> bool {
         self.segments > 0
+    }
+
+    /// How far it is within the liquid, from 0 in the air to 1: there water neither drips nor runs.
+    pub fn submerged(&self) -> f64 {
+        (self.near / SUBMERGED).min(1.0)
     }
 
     /// Room for water [kg].
