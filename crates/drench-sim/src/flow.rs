@@ -3,6 +3,7 @@
 
 use crate::SimError;
 use crate::bodies::BodyScratch;
+use crate::hair::Submerged;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State};
@@ -13,7 +14,7 @@ use drench_physics::liquid::{self, Foreign, NO_BODY, Reactions};
 use drench_physics::wetting::soak;
 use glam::DVec3;
 
-/// The grains of all bodies, as the liquid feels them.
+/// Grains, and hair that gets wet, as the liquid feels them.
 #[derive(Debug, Default)]
 pub struct ForeignScratch {
     positions: Vec<DVec3>,
@@ -22,6 +23,8 @@ pub struct ForeignScratch {
     inverse_masses: Vec<f64>,
     /// What the liquid gave them in this substep [N s], and then the force that comes to [N].
     pushes: Vec<DVec3>,
+    /// Hair in the liquid comes after the grains.
+    hair: Submerged,
 }
 
 /// How fast liquid comes to the velocity of grains that fill all of space [1/s].
@@ -89,6 +92,8 @@ fn liquid(
     let tally = liquid::solve(&body.model, &mut state.liquid, liquid, &surroundings, &mut reactions, span.dt);
     let tally = tally.map_err(diverged(span, "liquid"))?;
     report.step_lengths(tally.shortest, tally.longest);
+    let grains = foreign.positions.len() - foreign.hair.len();
+    foreign.hair.carry(model, state, &foreign.pushes[grains..]);
     if tally.unconverged > 0 {
         report.warn("liquid: pressure stopped at the iteration limit before it was as exact as asked for".to_owned());
     }
@@ -160,7 +165,7 @@ fn wetting(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
 }
 
 impl ForeignScratch {
-    /// Takes over where the grains are.
+    /// Takes over where grains and hair are.
     fn gather(&mut self, model: &Model, state: &State) {
         self.positions.clear();
         self.velocities.clear();
@@ -173,6 +178,12 @@ impl ForeignScratch {
             self.volumes.extend(grains.radii.iter().map(volume));
             self.inverse_masses.extend((0..grains.len()).map(|grain| 1.0 / grains.mass(&body.model, grain)));
         }
+        self.hair.find(model, state, |position, velocity, volume, mass| {
+            self.positions.push(position);
+            self.velocities.push(velocity);
+            self.volumes.push(volume);
+            self.inverse_masses.push(1.0 / mass);
+        });
         self.pushes.clear();
         self.pushes.resize(self.positions.len(), DVec3::ZERO);
     }

@@ -26,7 +26,7 @@ const NEAR: f64 = 0.02;
 /// The length of a vector, by the processor's own square root. That of `glam` goes through a library that keeps rigid bodies the same
 /// everywhere; it gives the same bits, but costs ten times as much in the midst of wide registers.
 #[inline(always)]
-pub(super) fn length(v: DVec3) -> f64 {
+pub(crate) fn length(v: DVec3) -> f64 {
     v.length_squared().sqrt()
 }
 
@@ -64,6 +64,15 @@ impl Segment {
     #[inline]
     pub fn at(&self, s: f64) -> DVec3 {
         self.from + (self.to - self.from) * s
+    }
+
+    /// The point of the segment that is nearest to `x`.
+    #[inline]
+    pub fn nearest(&self, x: DVec3) -> DVec3 {
+        let way = self.to - self.from;
+        let square = way.length_squared();
+        let part = if square > 0.0 { ((x - self.from).dot(way) / square).clamp(0.0, 1.0) } else { 0.0 };
+        self.at(part)
     }
 
     /// The segment between this one and `other`, each end moving straight.
