@@ -29,6 +29,9 @@ const SCENES: &[Builtin] = scenes![
     "bridge",
     "twist-game",
     "material-tests",
+    "dam-break",
+    "double-dam",
+    "fountain",
 ];
 
 /// All built-in scenes.
