@@ -158,7 +158,7 @@ pub fn solve(
         solids::list(state, scratch, &solids, bodies, skin + 2.0 * bridges, dt);
         tally.searches += 1;
     }
-    heap::count(model, state, &solids, &carriers, &mut tally);
+    heap::count(model, state, scratch, &solids, &carriers, &mut tally);
     Ok(tally)
 }
 

@@ -56,7 +56,9 @@ pub(crate) fn search(
     renumber: bool,
 ) -> Result<(), PhysicsError> {
     let skin = SKIN * model.sizes().radius;
-    let reach = skin + model.wetness().map_or(0.0, |wetness| wetness.reach(model.sizes().most()));
+    // Dry grains have no bridges.
+    let wetness = model.wetness().filter(|_| state.water.iter().any(|&water| water > 0.0));
+    let reach = skin + wetness.map_or(0.0, |wetness| wetness.reach(model.sizes().most()));
     let largest = state.radii.iter().copied().fold(0.0, f64::max);
     scratch.neighbours.rebuild(&state.positions, (2.0 * largest + reach).max(1e-9)).map_err(|_| lost(state))?;
     let search = &mut scratch.search;
@@ -97,7 +99,8 @@ pub(crate) fn search(
                     let square = (grains.positions[j] - x).length_squared();
                     // Farther than a skin apart only a bridge that is there already can act.
                     let (near, far) = (sum + skin, sum + reach);
-                    if square < near * near || square < far * far && old.bridged(i, j) {
+                    let wet = || grains.water[i] + grains.water[j] > 0.0;
+                    if square < near * near || square < far * far && wet() && old.bridged(i, j) {
                         found.partners.push(j as u32);
                     }
                 }
