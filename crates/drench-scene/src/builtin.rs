@@ -29,6 +29,15 @@ const SCENES: &[Builtin] = scenes![
     "bridge",
     "twist-game",
     "material-tests",
+    "repose",
+    "piles",
+    "faucet",
+    "faucet-large",
+    "wetting-front",
+    "shrink",
+    "shovel",
+    "sand-castle",
+    "bunny-fountains",
 ];
 
 /// All built-in scenes.
