@@ -67,6 +67,9 @@ pub struct BodyStats {
     /// What rigid bodies have.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub rigid: Option<RigidStats>,
+    /// What hair has that gets wet.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub hair: Option<HairStats>,
     /// What liquids and grains have.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub particles: Option<ParticleStats>,
@@ -88,6 +91,21 @@ pub struct ParticleStats {
     /// Where wet grains are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wet: Option<Extent>,
+}
+
+/// The figures of a groom that gets wet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HairStats {
+    /// Water that it holds [kg].
+    pub water: f64,
+    /// Water that it holds over the mass of dry hair.
+    pub content: f64,
+    /// Part of the strands that are wet.
+    pub wet_part: f64,
+    /// Mean distance from root to tip over the length of the strand: 1 is straight.
+    pub straightness: f64,
+    /// Groups of strands whose tips are together; a strand alone is one.
+    pub clumps: u64,
 }
 
 /// A box around something [m].

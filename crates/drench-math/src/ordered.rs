@@ -33,6 +33,13 @@ pub fn max<F: Fn(usize) -> f64 + Sync>(count: usize, floor: f64, value: F) -> f6
     reduce(count, floor, |range| range.map(&value).fold(floor, larger), larger)
 }
 
+/// Sets every entry of `values` to `value(i)`, in parallel.
+pub fn fill<T: Send, F: Fn(usize) -> T + Sync>(values: &mut [T], value: F) {
+    values.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, values)| {
+        values.iter_mut().zip(chunk * CHUNK..).for_each(|(slot, i)| *slot = value(i));
+    });
+}
+
 /// A running sum that keeps what rounding would lose [Neumaier1974].
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Compensated {

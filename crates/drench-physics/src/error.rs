@@ -71,6 +71,16 @@ pub enum PhysicsError {
         /// Blocks that are allowed.
         limit: usize,
     },
+    /// The grid of wet hair would take more memory than it may.
+    #[error(
+        "hair spreads over more than {limit} blocks of 4 x 4 x 4 voxels of {voxel:.3e} m; make `voxel` larger, such as twice as large"
+    )]
+    PorousTooLarge {
+        /// Edge of a voxel [m].
+        voxel: f64,
+        /// Blocks that are allowed.
+        limit: usize,
+    },
     /// A body moves faster than anything that can be simulated.
     #[error("{body}: strand {strand} moves at {speed:.1e} m/s; try more substeps, or less repulsion, wind or gravity")]
     Runaway {

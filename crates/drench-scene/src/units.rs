@@ -44,6 +44,7 @@ measures! {
     FORCE = "force", "N", [1, 1, -2, 0], r#""3 mN""#;
     PRESSURE = "pressure", "Pa", [-1, 1, -2, 0], r#""3.9 GPa" or 3.9e9 (pascals)"#;
     VISCOSITY = "viscosity", "Pa s", [-1, 1, -1, 0], r#""18 uPa s" or 1.8e-5"#;
+    DIFFUSIVITY = "diffusivity", "m2/s", [2, 0, -1, 0], r#""2 cm2/s" or 2e-4"#;
     SURFACE_TENSION = "surface tension", "N/m", [0, 1, -2, 0], r#""72 mN/m" or 0.072"#;
     ENERGY = "energy", "J", [2, 1, -2, 0], r#""2 mJ""#;
     POWER = "power", "W", [2, 1, -3, 0], r#""60 W" or 60 (watts)"#;

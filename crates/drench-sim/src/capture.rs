@@ -1,6 +1,7 @@
 //! The world as a frame: what pictures, viewer and exports may know.
 
 use crate::cords::{self, CordBody};
+use crate::hair;
 use crate::world::{StrandBody, World};
 use drench_io::frame::{
     Attribute, ChildStrands, Domain, Frame, ParticleBody, ParticleKind, RigidPose, SolidBody,
@@ -21,7 +22,8 @@ pub fn frame(world: &World, time: f64) -> Frame {
         index: world.state.frame,
         time,
         strands: strands
-            .map(|(body, state)| self::strands(world, body, state))
+            .enumerate()
+            .map(|(groom, (body, state))| self::strands(world, groom, body, state))
             .chain(cords.map(|(body, state)| self::cord(body, state)))
             .collect(),
         solids: solids.map(|solid| self::solid(world, solid)).collect(),
@@ -29,13 +31,18 @@ pub fn frame(world: &World, time: f64) -> Frame {
     }
 }
 
-fn strands(world: &World, body: &StrandBody, state: &StrandState) -> FrameStrands {
+fn strands(world: &World, groom: usize, body: &StrandBody, state: &StrandState) -> FrameStrands {
     let strand_count = body.model.strand_count();
     let mut attributes = BTreeMap::new();
     let mut add = |name: &str, domain, values| attributes.insert(name.to_owned(), Attribute { domain, values });
     add("velocity", Domain::Vertex, Values::F32x3(narrow(&state.velocities)));
     add("radius", Domain::Vertex, Values::F32(body.model.radii().to_vec()));
     add("id", Domain::Strand, Values::U32((0..strand_count as u32).collect()));
+    if let Some([wetness, fibre, film]) = hair::look(&world.model, &world.state.hair, groom) {
+        add("wetness", Domain::Vertex, Values::F32(wetness));
+        add("fibre_water", Domain::Vertex, Values::F32(fibre));
+        add("film", Domain::Vertex, Values::F32(film));
+    }
     if !body.root_uvs.is_empty() {
         let pair = |uv: &DVec2| uv.as_vec2().to_array();
         add("root_uv", Domain::Strand, Values::F32x2(body.root_uvs.iter().map(pair).collect()));

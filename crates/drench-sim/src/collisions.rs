@@ -120,7 +120,7 @@ pub fn resolve(
 }
 
 /// Inverse masses of a groom's vertices; 0 where it is held.
-fn inverse_masses(model: &StrandModel) -> Vec<f64> {
+pub fn inverse_masses(model: &StrandModel) -> Vec<f64> {
     let mut inverse: Vec<f64> = model.masses().iter().map(|&mass| 1.0 / f64::from(mass)).collect();
     let held = match model.method() {
         Method::Csm(parameters) => parameters.clamped as usize,

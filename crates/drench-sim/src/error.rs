@@ -15,6 +15,9 @@ pub enum SimError {
         /// What is wrong.
         source: GeometryError,
     },
+    /// Hair that cannot get wet as the scene says.
+    #[error("wet hair: {0}")]
+    Wetting(PhysicsError),
     /// A groom could not be grown.
     #[error("groom \"{groom}\": {source}")]
     Groom {

@@ -3,6 +3,7 @@
 
 use crate::SimError;
 use crate::bodies::BodyScratch;
+use crate::hair::Submerged;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State};
@@ -14,10 +15,10 @@ use drench_physics::liquid::{self, Foreign, LiquidModel, NO_BODY, Reactions};
 use drench_physics::wetting::soak;
 use glam::DVec3;
 
-/// The grains near the liquid, as it feels them.
+/// The grains near the liquid, and hair that gets wet, as it feels them.
 #[derive(Debug, Default)]
 pub struct ForeignScratch {
-    /// Which they are, counted through all bodies.
+    /// Which grains they are, counted through all bodies.
     numbers: Vec<u32>,
     positions: Vec<DVec3>,
     velocities: Vec<DVec3>,
@@ -27,6 +28,8 @@ pub struct ForeignScratch {
     pushes: Vec<DVec3>,
     /// The force that comes to, on every grain [N].
     forces: Vec<DVec3>,
+    /// Hair in the liquid comes after the grains.
+    hair: Submerged,
 }
 
 /// How fast liquid comes to the velocity of grains that fill all of space [1/s].
@@ -95,6 +98,8 @@ fn liquid(
     let tally = tally.map_err(diverged(span, "liquid"))?;
     foreign.give(span.dt);
     report.step_lengths(tally.shortest, tally.longest);
+    let grains = foreign.positions.len() - foreign.hair.len();
+    foreign.hair.carry(model, state, &foreign.pushes[grains..]);
     if tally.unconverged > 0 {
         report.warn("liquid: pressure stopped at the iteration limit before it was as exact as asked for".to_owned());
     }
@@ -165,7 +170,7 @@ fn wetting(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
 }
 
 impl ForeignScratch {
-    /// Takes over where the grains are that the liquid may meet within the substep.
+    /// Takes over where the grains that the liquid may meet within the substep, and hair, are.
     fn gather(&mut self, model: &Model, state: &State, liquid: &LiquidModel, dt: f64) {
         self.numbers.clear();
         self.positions.clear();
@@ -194,6 +199,12 @@ impl ForeignScratch {
             }
             first += grains.len();
         }
+        self.hair.find(model, state, |position, velocity, volume, mass| {
+            self.positions.push(position);
+            self.velocities.push(velocity);
+            self.volumes.push(volume);
+            self.inverse_masses.push(1.0 / mass);
+        });
         self.pushes.clear();
         self.pushes.resize(self.positions.len(), DVec3::ZERO);
         self.forces.clear();

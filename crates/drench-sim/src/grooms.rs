@@ -33,8 +33,13 @@ pub fn build(
     count(groom, skin, &settings, before)?;
     let grown = groom::grow(&skin.mesh, &settings).map_err(refuse(groom))?;
     let rest = RestShape { offsets: &grown.offsets, positions: &grown.positions, radii: &grown.radii };
-    let model = StrandModel::new(rest, convert::material(&groom.strand), convert::method(groom), Tip::Free)
-        .map_err(|source| SimError::Model { groom: groom.name.clone(), source })?;
+    let refuse_model = |source| SimError::Model { groom: groom.name.clone(), source };
+    let mut model = StrandModel::new(rest, convert::material(&groom.strand), convert::method(groom), Tip::Free)
+        .map_err(refuse_model)?;
+    if let Some(curl) = wet_curl(groom) {
+        let wet = groom::grow(&skin.mesh, &GroomSettings { curl, ..settings }).map_err(refuse(groom))?;
+        model = model.with_wet_shape(&wet.positions).map_err(refuse_model)?;
+    }
     let root_uvs = match skin.mesh.uvs.is_empty() {
         true => Vec::new(),
         false => grown.roots.iter().map(|root| root.interpolate(&skin.mesh.triangles, &skin.mesh.uvs)).collect(),
@@ -117,14 +122,7 @@ fn settings<'a>(scene: &Scene, groom: &scene::Groom, skin: &'a SolidModel) -> Re
         hang: groom.hang,
         gravity: scene.simulation.gravity.normalize_or(DVec3::NEG_Y),
         clearance: groom.clearance.max(groom.strand.contact_radius),
-        curl: groom.curl.as_ref().map(|curl| groom::Curl {
-            radius: curl.radius,
-            pitch: curl.pitch,
-            start: curl.start,
-            flat: curl.flat,
-            variation: curl.variation,
-            grow: curl.grow,
-        }),
+        curl: groom.curl.as_ref().map(curl),
         clump: groom.clump.as_ref().map(|clump| groom::Clump {
             spacing: clump.spacing,
             strength: clump.strength,
@@ -136,6 +134,27 @@ fn settings<'a>(scene: &Scene, groom: &scene::Groom, skin: &'a SolidModel) -> Re
         limit: STRAND_LIMIT,
         skin: skin.field.as_ref(),
     })
+}
+
+fn curl(curl: &scene::Curl) -> groom::Curl {
+    groom::Curl {
+        radius: curl.radius,
+        pitch: curl.pitch,
+        start: curl.start,
+        flat: curl.flat,
+        variation: curl.variation,
+        grow: curl.grow,
+    }
+}
+
+/// Curls of wet hair, if they are others than those of dry hair; none at all if it is straight.
+fn wet_curl(groom: &scene::Groom) -> Option<Option<groom::Curl>> {
+    let wet = groom.wet.as_ref()?;
+    match (&wet.curl, wet.straight) {
+        (Some(own), _) => Some(Some(curl(own))),
+        (None, true) => Some(None),
+        (None, false) => None,
+    }
 }
 
 fn nearest_points(mesh: &TriMesh, points: &[DVec3]) -> Vec<SurfacePoint> {

@@ -16,6 +16,7 @@ mod estimate;
 mod flow;
 mod grains;
 mod grooms;
+mod hair;
 pub mod ledger;
 mod liquid;
 mod particles;

@@ -25,7 +25,10 @@ pub struct Figures {
 /// The water of each reservoir [kg].
 pub fn water(state: &State) -> impl Iterator<Item = (&'static str, f64)> {
     let bulk = std::iter::once(("bulk", state.liquid.mass()));
-    bulk.chain(state.grains.iter().map(|grains| ("grains", grains.total_water())))
+    let grains = state.grains.iter().map(|grains| ("grains", grains.total_water()));
+    let hair = ["fibre", "capillary", "free_flow"].into_iter().zip(state.hair.reservoirs());
+    let wet = !state.hair.inside.is_empty();
+    bulk.chain(grains).chain(hair.filter(move |_| wet))
 }
 
 /// Measures liquid and grains.

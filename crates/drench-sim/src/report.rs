@@ -19,6 +19,10 @@ pub struct Report {
     lengths: Option<[f64; 2]>,
     /// Tears of cords.
     pub tears: u64,
+    /// Drops that left hair.
+    pub drips: u64,
+    /// Bridges of water between strands, at the end.
+    pub bridges: u64,
     warnings: BTreeMap<String, u64>,
 }
 

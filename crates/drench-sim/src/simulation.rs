@@ -8,6 +8,7 @@ use crate::checkpoint;
 use crate::collisions::{CollisionModel, CollisionScratch};
 use crate::cords::{self, CordWorking};
 use crate::flow::ForeignScratch;
+use crate::hair::{self, HairWorking};
 use crate::report::{Report, peak_memory_mb};
 use crate::solids::{SolidModel, Span};
 use crate::step::{self, substep};
@@ -62,6 +63,10 @@ impl Simulation {
             grains.push(body);
             state.grains.push(filled);
         }
+        let hair = hair::build(scene, &strands)?.map(|(body, water)| {
+            state.hair = water;
+            body
+        });
         let (mut cords, mut cord_states, mut segments) = (Vec::new(), Vec::new(), 0);
         for cord in &scene.cords {
             let (body, state) = cords::build(scene, cord, &solids, &bodies, segments)?;
@@ -80,6 +85,7 @@ impl Simulation {
             liquid,
             walls,
             grains,
+            hair,
             air: convert::air(&scene.air),
             flow: AirFlow::new(&winds, scene.simulation.seed),
             interaction,
@@ -98,6 +104,7 @@ impl Simulation {
             grains: model.grains.iter().map(|_| GrainScratch::default()).collect(),
             soak: SoakScratch::default(),
             foreign: ForeignScratch::default(),
+            hair: HairWorking::default(),
             grid: Grid::default(),
             boundary: Deposit::default(),
             collisions: CollisionScratch::default(),
@@ -212,13 +219,17 @@ impl Simulation {
         if model.collision.is_some() {
             counts.insert("collisions".to_owned(), report.collisions);
         }
+        if model.hair.is_some() {
+            counts.insert("drips".to_owned(), report.drips);
+            counts.insert("bridges".to_owned(), report.bridges);
+        }
         if report.iterations_max > 0 {
             counts.insert("iterations_max".to_owned(), u64::from(report.iterations_max));
         }
         let (mut strain, mut energy, mut speed_max) = (Strain::default(), Energy::default(), 0.0_f64);
         let mut bodies = BTreeMap::new();
         let segments: usize = model.strands.iter().map(|body| segments(&body.model)).sum();
-        for (body, strands) in model.strands.iter().zip(&state.strands) {
+        for (groom, (body, strands)) in model.strands.iter().zip(&state.strands).enumerate() {
             let figures = diagnostics::measure(&body.name, &body.model, strands, model.scene.simulation.gravity)
                 .map_err(|source| SimError::Diverged { time: self.time(), stage: "books", source })?;
             strain.max = strain.max.max(figures.strain_max);
@@ -233,6 +244,7 @@ impl Simulation {
                     strain: Some(own),
                     speed_max: figures.speed_max,
                     height: Some(figures.centre.y),
+                    hair: hair::measure(model, state, groom),
                     ..BodyStats::default()
                 },
             );
@@ -276,7 +288,9 @@ impl Simulation {
         let dt = if steps > 0 { self.dt() } else { 0.0 };
         let [dt_min, dt_max] = report.lengths().unwrap_or([dt, dt]);
         let has_particles = model.liquid.is_some() || !model.grains.is_empty();
-        let has_water = model.liquid.is_some() || model.grains.iter().any(|body| body.model.wetness().is_some());
+        let has_water = model.liquid.is_some()
+            || model.hair.is_some()
+            || model.grains.iter().any(|body| body.model.wetness().is_some());
         Ok(FrameStats {
             frame: state.frame,
             time: self.time(),

@@ -5,7 +5,7 @@ use crate::cords::CordWorking;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State, World};
-use crate::{bodies, collisions, cords, flow};
+use crate::{bodies, collisions, cords, flow, hair};
 use drench_physics::cords::Bodies;
 use drench_physics::strands::{self, Environment, Tally};
 use drench_physics::{PhysicsError, diagnostics};
@@ -24,6 +24,9 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
     collisions::begin(model, state, &mut scratch.collisions, report);
     solve_cords(model, state, scratch, span, report)?;
     flow::advance(model, state, scratch, span, report)?;
+    if model.hair.is_some() {
+        report.drips += report.stage("wetting", || hair::wet(model, state, scratch, span))?;
+    }
 
     report.stage("bodies", || bodies::step(model, state, &scratch.bodies, &mut scratch.solids, span))?;
 
@@ -37,8 +40,9 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
         colliders: &colliders,
     };
     let bodies = model.strands.iter().zip(&mut state.strands).zip(&mut scratch.strands).zip(&scratch.roots);
-    for (((body, strands), working), roots) in bodies {
+    for (groom, (((body, strands), working), roots)) in bodies.enumerate() {
         let tally = report.stage("strands", || {
+            hair::burden(model, &state.hair, groom, working);
             strands::solve(&body.model, strands, working, roots, &environment, body.interaction.as_ref(), dt)
         });
         let tally = tally.map_err(|source| match source {
@@ -63,6 +67,10 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
             }
             Ok(())
         })?;
+    }
+    if model.hair.is_some() {
+        report.bridges =
+            report.stage("cohesion", || hair::cling(model, state, &scratch.strands, &mut scratch.hair, span))?;
     }
     collisions::resolve(model, state, &scratch.cords, &mut scratch.collisions, span, report)
 }

@@ -9,6 +9,7 @@ use crate::collisions::{CollisionModel, CollisionScratch};
 use crate::cords::{CordBody, CordWorking};
 use crate::flow::ForeignScratch;
 use crate::grains::GrainBody;
+use crate::hair::{HairBody, HairWorking};
 use crate::ledger::Ledger;
 use crate::liquid::LiquidBody;
 use crate::solids::{SolidModel, SolidScratch};
@@ -21,6 +22,7 @@ use drench_physics::interaction::{Deposit, Grid, Interaction};
 use drench_physics::liquid::{LiquidScratch, LiquidState};
 use drench_physics::rigid::RigidWorld;
 use drench_physics::strands::{Roots, StrandModel, StrandScratch, StrandState};
+use drench_physics::wetting::hair::HairWater;
 use drench_physics::wetting::soak::SoakScratch;
 use drench_scene::Scene;
 use glam::{DVec2, DVec3};
@@ -55,6 +57,8 @@ pub struct Model {
     pub walls: Boundary,
     /// Grains, one entry per body.
     pub grains: Vec<GrainBody>,
+    /// Hair that gets wet, if there is any.
+    pub hair: Option<HairBody>,
     /// The air at rest.
     pub air: Air,
     /// The winds together.
@@ -101,6 +105,8 @@ pub struct State {
     pub liquid: LiquidState,
     /// Grains, one entry per body.
     pub grains: Vec<GrainState>,
+    /// Water in hair; empty if none gets wet.
+    pub hair: HairWater,
     /// The water that came and went.
     pub ledger: Ledger,
 }
@@ -128,6 +134,8 @@ pub struct Scratch {
     pub soak: SoakScratch,
     /// The grains as the liquid feels them.
     pub foreign: ForeignScratch,
+    /// Working memory of wet hair.
+    pub hair: HairWorking,
     /// The interaction grid.
     pub grid: Grid,
     /// What solids deposit in the grid.

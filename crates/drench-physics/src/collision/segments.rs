@@ -66,6 +66,15 @@ impl Segment {
         self.from + (self.to - self.from) * s
     }
 
+    /// The point of the segment that is nearest to `x`.
+    #[inline]
+    pub fn nearest(&self, x: DVec3) -> DVec3 {
+        let way = self.to - self.from;
+        let square = way.length_squared();
+        let part = if square > 0.0 { ((x - self.from).dot(way) / square).clamp(0.0, 1.0) } else { 0.0 };
+        self.at(part)
+    }
+
     /// The segment between this one and `other`, each end moving straight.
     #[inline]
     pub fn towards(&self, other: &Self, time: f64) -> Self {

@@ -79,7 +79,7 @@ fn accelerate(model: &CordModel, state: &CordState, scratch: &mut CordScratch, a
             let tangent = Lane3::new(at.map(|v| before[segment(v)]));
             let radius = Lane::new(at.map(|v| model.radii[segment(v)]));
             let wind = forces.wind_at(state.positions[first]);
-            let moved = forces.velocity(velocity, tangent, radius, wind).to_array();
+            let moved = forces.velocity(velocity, tangent, radius, Lane::ONE, wind).to_array();
             for (lane, v) in (first..(first + LANES).min(vertices.end)).enumerate() {
                 let pushed = moved[lane] + others[v] * (dt / mass[v]);
                 let place = state.positions[v] + pushed * dt;

@@ -70,12 +70,12 @@ impl<'a> Forces<'a> {
         self.uniform.unwrap_or_else(|| Lane3::splat(self.breeze.velocity(point)))
     }
 
-    /// Velocity at the end of the substep before any constraint.
+    /// Velocity at the end of the substep before any constraint, of strands that are `load` times as heavy as when dry.
     ///
     /// Drag is implicit in the velocity relative to the air, with the coefficient of the beginning: it tends to the
     /// terminal velocity for any step and never turns the relative velocity round.
     #[inline(always)]
-    pub fn velocity(&self, v: Lane3, tangent: Lane3, radius: Lane, wind: Lane3) -> Lane3 {
+    pub fn velocity(&self, v: Lane3, tangent: Lane3, radius: Lane, load: Lane, wind: Lane3) -> Lane3 {
         let falling = v + self.fall;
         let Some(drag) = &self.drag else { return falling * self.kept };
         let relative = falling - wind;
@@ -85,7 +85,7 @@ impl<'a> Forces<'a> {
         let half = reynolds.sqrt();
         let viscous = Lane::splat(DRAG[0]) * half.sqrt().sqrt();
         let total = reynolds.mul_add(Lane::splat(DRAG[2]), half.mul_add(Lane::splat(DRAG[1]), viscous));
-        let rate = drag.decay / (radius * radius);
+        let rate = drag.decay / (radius * radius * load);
         let one = Lane::ONE;
         let across_loss = rate.mul_add(total, one);
         let along_loss = (rate * Lane::splat(0.5)).mul_add(viscous, one);

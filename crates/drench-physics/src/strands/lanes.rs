@@ -196,6 +196,12 @@ impl Batch {
         Lane3::new(self.gather(i, |at| from[at - base].as_dvec3()))
     }
 
+    /// A value of four vertices, each found by its index.
+    #[inline(always)]
+    pub fn load_with(&self, i: usize, value: impl Fn(usize) -> f64) -> Lane {
+        Lane::new(self.gather(i, value))
+    }
+
     #[inline(always)]
     pub fn load_scalar(&self, i: usize, from: &[f32]) -> Lane {
         Lane::new(self.gather(i, |at| f64::from(from[at])))

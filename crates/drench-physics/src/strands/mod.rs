@@ -21,7 +21,7 @@ pub(crate) mod shape;
 mod state;
 
 pub use model::{Material, RestShape, StrandModel, Tip};
-pub use state::{Roots, StrandScratch, StrandState, Tally};
+pub use state::{Roots, StrandScratch, StrandState, Tally, Wet};
 
 use crate::air::{Air, Breeze};
 use crate::contact::Collider;
@@ -29,7 +29,7 @@ use crate::error::PhysicsError;
 use crate::interaction::Interaction;
 use forces::Forces;
 use glam::{DVec3, Vec3};
-use lanes::{Batch, LANES};
+use lanes::{Batch, LANES, Lane, Lane3, unit};
 use shape::Shape;
 use state::Partition;
 
@@ -78,7 +78,44 @@ pub(crate) struct Context<'a> {
     forces: Forces<'a>,
     shape: Option<Shape>,
     colliders: &'a [Collider<'a>],
+    /// Empty if the strands are dry.
+    wet: &'a [Wet],
     dt: f64,
+}
+
+impl Context<'_> {
+    /// Masses of four vertices, with their water [kg].
+    #[inline(always)]
+    fn masses(&self, batch: &Batch, i: usize) -> Lane {
+        batch.load_scalar(i, &self.model.masses) * self.loads(batch, i)
+    }
+
+    /// Bending stiffness of the joints before four vertices [N/m].
+    #[inline(always)]
+    fn stiffness(&self, batch: &Batch, i: usize) -> Lane {
+        let dry = batch.load_scalar(i, &self.model.stiffness);
+        if self.wet.is_empty() { dry } else { dry * batch.load_with(i, |at| f64::from(self.wet[at].stiffness)) }
+    }
+
+    /// Directions of four segments at rest, in the frames of those before them.
+    #[inline(always)]
+    fn rest_direction(&self, batch: &Batch, i: usize) -> Lane3 {
+        let dry = batch.load_short(i, 0, &self.model.rest_directions);
+        match &self.model.wet {
+            Some(wet) if !self.wet.is_empty() => {
+                let change = batch.load_with(i, |at| f64::from(self.wet[at].change));
+                let wet = batch.load_short(i, 0, &wet.directions);
+                unit((wet - dry).mul_add(change, dry))
+            }
+            _ => dry,
+        }
+    }
+
+    /// Their masses over what they are when dry.
+    #[inline(always)]
+    fn loads(&self, batch: &Batch, i: usize) -> Lane {
+        if self.wet.is_empty() { Lane::ONE } else { batch.load_with(i, |at| f64::from(self.wet[at].load)) }
+    }
 }
 
 /// The state of one partition, whose first vertex is `base`.
@@ -101,7 +138,7 @@ pub fn solve(
     interaction: Option<&Interaction>,
     dt: f64,
 ) -> Result<Tally, PhysicsError> {
-    check_counts(model, state, roots)?;
+    check_counts(model, state, scratch, roots)?;
     crate::error::check("dt", dt, "positive", |x| x > 0.0)?;
     let context = Context {
         model,
@@ -109,6 +146,7 @@ pub fn solve(
         forces: Forces::new(environment, &model.material, dt),
         shape: Shape::new(model, dt),
         colliders: environment.colliders,
+        wet: &scratch.wet,
         dt,
     };
     let span =
@@ -173,7 +211,12 @@ fn solve_partition(
     }
 }
 
-fn check_counts(model: &StrandModel, state: &StrandState, roots: &Roots) -> Result<(), PhysicsError> {
+fn check_counts(
+    model: &StrandModel,
+    state: &StrandState,
+    scratch: &StrandScratch,
+    roots: &Roots,
+) -> Result<(), PhysicsError> {
     let (vertices, strands) = (model.vertex_count(), model.strand_count());
     let pulls = if model.method.carries_pulls() { vertices } else { 0 };
     let tips = if model.tip == Tip::Clamped { strands } else { 0 };
@@ -185,6 +228,7 @@ fn check_counts(model: &StrandModel, state: &StrandState, roots: &Roots) -> Resu
         ("root frames", roots.frames.len(), strands),
         ("root frames before", roots.frames_before.len(), strands),
         ("tips", roots.tips.len(), tips),
+        ("wet vertices", scratch.wet.len(), if scratch.wet.is_empty() { 0 } else { vertices }),
     ];
     match counts.into_iter().find(|(_, got, expected)| got != expected) {
         Some((what, got, expected)) => Err(PhysicsError::Count { what, got, expected }),

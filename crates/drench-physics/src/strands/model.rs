@@ -88,6 +88,17 @@ pub struct StrandModel {
     pub(crate) tip: Tip,
     /// What shape matching needs, if that is the method.
     pub(crate) csm: Option<csm::Rest>,
+    /// The shape of wet strands, if it is another one.
+    pub(crate) wet: Option<WetShape>,
+}
+
+/// The rest shape of strands whose fibres are full of water.
+#[derive(Clone, Debug)]
+pub(crate) struct WetShape {
+    /// Like [`StrandModel::rest_directions`].
+    pub directions: Vec<Vec3>,
+    /// Segment that ends at each vertex [m]; 0 at roots.
+    pub segments: Vec<Vec3>,
 }
 
 impl StrandModel {
@@ -112,6 +123,7 @@ impl StrandModel {
             method,
             tip,
             csm: None,
+            wet: None,
         };
         for strand in 0..model.strand_count() {
             model.build_strand(strand, rest.positions)?;
@@ -121,6 +133,23 @@ impl StrandModel {
             model.csm = Some(csm::Rest::new(&model, &parameters, rest.positions));
         }
         Ok(model)
+    }
+
+    /// The same strands with another shape when they are wet, in which segments are as long as in the dry one.
+    pub fn with_wet_shape(mut self, positions: &[DVec3]) -> Result<Self, PhysicsError> {
+        if positions.len() != self.vertex_count() {
+            let (got, expected) = (positions.len(), self.vertex_count());
+            return Err(PhysicsError::Count { what: "positions of the wet shape", got, expected });
+        }
+        let rest = RestShape { offsets: &self.offsets, positions, radii: &self.radii };
+        let wet = Self::new(rest, self.material, self.method, self.tip)?;
+        let segment = |i: usize| match self.lengths[i] > 0.0 {
+            true => ((positions[i] - positions[i - 1]).normalize_or_zero() * f64::from(self.lengths[i])).as_vec3(),
+            false => Vec3::ZERO,
+        };
+        let segments = (0..positions.len()).map(segment).collect();
+        self.wet = Some(WetShape { directions: wet.rest_directions, segments });
+        Ok(self)
     }
 
     fn build_strand(&mut self, strand: usize, positions: &[DVec3]) -> Result<(), PhysicsError> {

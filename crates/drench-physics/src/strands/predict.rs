@@ -23,7 +23,13 @@ pub(super) fn predict(context: &Context, batch: &Batch, span: &Span, partition: 
         }
         let radius = if forces.has_drag() { batch.load_scalar(i, &model.radii) } else { Lane::ONE };
         wind = forces.wind(batch, i, x, wind);
-        let v = forces.velocity(batch.load(i, span.base, span.velocities), directions[i], radius, wind);
+        let v = forces.velocity(
+            batch.load(i, span.base, span.velocities),
+            directions[i],
+            radius,
+            context.loads(batch, i),
+            wind,
+        );
         new[i] = v.mul_add(step, x);
         if !span.pulls.is_empty() {
             new[i] = batch.load_short(i, span.base, span.pulls).mul_add(step_squared, new[i]);

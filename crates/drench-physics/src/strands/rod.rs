@@ -84,8 +84,8 @@ pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &
     let eta = if damped { damping(context, shape, batch) } else { Lane::ZERO };
     let share = Lane::ONE / (Lane::ONE + eta);
     let stiffen = shape.dt_squared * (Lane::ONE + eta);
-    let mass_of = |i: usize| batch.load_scalar(i, &model.masses);
-    let stiffness_of = |i: usize| batch.load_scalar(i, &model.stiffness) * stiffen * batch.presence(i);
+    let mass_of = |i: usize| context.masses(batch, i);
+    let stiffness_of = |i: usize| context.stiffness(batch, i) * stiffen * batch.presence(i);
 
     // The clamp: the goal of the first segment is the groomed one.
     let mut segment = old[1] - old[0];
@@ -101,7 +101,7 @@ pub(super) fn bend(context: &Context, shape: &Shape, batch: &Batch, partition: &
 
     for i in 2..longest {
         let k = stiffness_of(i);
-        let groomed = frame.direction(batch.load_short(i, 0, &model.rest_directions));
+        let groomed = frame.direction(context.rest_direction(batch, i));
         let mut curvature = (groomed - frame.tangent) * lengths[i];
         let ratio = lengths[i] / lengths[i - 1];
         let next_segment = old[i] - old[i - 1];
@@ -160,9 +160,9 @@ fn led(turned: Lane3, groomed: Lane3) -> Lane3 {
 fn damping(context: &Context, shape: &Shape, batch: &Batch) -> Lane {
     let model = context.model;
     // EI = k b l^2 at the clamp, where b = l / 2; m' from the tip's half segment would be noise, from the first is enough.
-    let stiffness = batch.load_scalar(1, &model.stiffness);
+    let stiffness = context.stiffness(batch, 1);
     let length = batch.load_scalar(1, &model.lengths);
-    let mass = batch.load_scalar(0, &model.masses);
+    let mass = context.masses(batch, 0);
     let reach = Lane::new(std::array::from_fn(|lane| f64::from(model.reaches[batch.strand_of(lane)])));
     // The root vertex holds half of the first segment: m' = 2 m_0 / l_1.
     let rigidity = stiffness * length * length * length * Lane::splat(0.5);

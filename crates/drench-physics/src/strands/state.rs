@@ -65,6 +65,24 @@ impl Roots {
 #[derive(Debug)]
 pub struct StrandScratch {
     pub(crate) partitions: Vec<Partition>,
+    /// What water does to the strands; the caller says so before every step. Empty: they are dry.
+    pub wet: Vec<Wet>,
+}
+
+/// What water does to the strand at a vertex.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wet {
+    /// Mass over that of the dry strand.
+    pub load: f32,
+    /// Bending stiffness over that of the dry strand.
+    pub stiffness: f32,
+    /// How far the rest shape has gone from dry (0) to wet (1).
+    pub change: f32,
+}
+
+impl Wet {
+    /// Nothing.
+    pub const DRY: Self = Self { load: 1.0, stiffness: 1.0, change: 0.0 };
 }
 
 impl StrandScratch {
@@ -82,7 +100,7 @@ impl StrandScratch {
             deposit: Deposit::within(Arc::clone(&room)),
             tally: Tally::default(),
         };
-        Self { partitions: (1..model.partitions.len()).map(partition).collect() }
+        Self { partitions: (1..model.partitions.len()).map(partition).collect(), wet: Vec::new() }
     }
 
     /// Bytes held now.

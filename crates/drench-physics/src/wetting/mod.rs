@@ -2,4 +2,5 @@
 
 pub mod bridge;
 pub mod grains;
+pub mod hair;
 pub mod soak;

@@ -1,6 +1,6 @@
 //! `[[groom]]`: strands on a solid, and their style.
 
-use super::{Csm, Dftl, Pbd, Shade, Strand, StrandModel};
+use super::{Csm, Dftl, Pbd, Shade, Strand, StrandModel, WetHair};
 use crate::declare::{section, tagged};
 use crate::expression::{Expression, SURFACE_VARIABLES};
 use crate::form::{
@@ -68,6 +68,8 @@ section! {
         pub dftl: Dftl = table().or(Dftl::default()),
         /// Settings of the model `csm`; they may stand here whichever model is chosen.
         pub csm: Csm = table().or(Csm::default()),
+        /// How it gets wet. Absent: it does not.
+        pub wet: Option<WetHair> = table().optional_as("it does not get wet"),
         /// How the strands look.
         pub shade: Shade = table().or(Shade::default()),
     }

@@ -13,6 +13,7 @@ mod render;
 mod simulation;
 mod solid;
 mod strand;
+mod wetting;
 
 pub use air::{Air, Wind};
 pub use body::{RigidBody, Touch};
@@ -29,6 +30,7 @@ pub use render::{
 pub use simulation::Simulation;
 pub use solid::{Easing, Keyframe, Motion, Shape, Solid};
 pub use strand::{Csm, Dftl, Gradient, Interaction, Iterations, MassLaw, Pbd, Storage, Strand, StrandModel, StretchOf};
+pub use wetting::{Capillaries, Towel, WetHair, Wetting};
 
 use crate::declare::section;
 use crate::form::{Form, name_of, table, tables, text};
@@ -62,6 +64,8 @@ section! {
         pub liquid: Option<Liquid> = table().optional_as("no liquid"),
         /// Sand and other grains.
         pub grains: Vec<Grains> = tables(100).or([]),
+        /// What wet hair has in common. Absent: the defaults.
+        pub wetting: Wetting = table().or(Wetting::default()),
         /// Cameras; the first one is used unless another is asked for. Absent: one that frames everything.
         pub cameras as "camera": Vec<Camera> = tables(100).or([]),
         /// Lights.

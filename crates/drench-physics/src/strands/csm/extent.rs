@@ -42,6 +42,19 @@ pub fn squared_stiffness(half_width: f64) -> f64 {
     (low + (half_width.max(0.0) - whole) * (high - low)).powi(2)
 }
 
+/// q^2 of a region by its extent.
+pub(crate) fn squared_extent(extent: f64) -> f64 {
+    if extent < 1.0 {
+        return squared_stiffness(1.0) * extent.max(0.0);
+    }
+    let (whole, part) = (extent.floor(), extent - extent.floor());
+    let end = (whole + 1.0).powi(2);
+    let s0 = 2.0 * (whole + part) + 1.0;
+    let s2 = 2.0 * (power_sum_2(whole) + part * end);
+    let s4 = 2.0 * (power_sum_4(whole) + part * end * end);
+    s4 / s0 - (s2 / s0).powi(2)
+}
+
 /// The half-width that gives the stiffness q^2: the inverse of [`squared_stiffness`].
 pub fn half_width_of(squared_stiffness: f64) -> f64 {
     let q = squared_stiffness.max(0.0).sqrt();
@@ -101,6 +114,7 @@ mod tests {
             let half_width = 0.01 * f64::from(step);
             let q2 = counted(extent(half_width));
             assert!((q2 / squared_stiffness(half_width) - 1.0).abs() < 1e-9, "{half_width}: {q2}");
+            assert!((q2 / squared_extent(extent(half_width)) - 1.0).abs() < 1e-9, "{half_width}: {q2}");
             assert!(q2 > before && q2.sqrt() - before.sqrt() < 0.2, "{half_width}");
             assert!((half_width_of(q2) - half_width).abs() < 1e-9, "{half_width} {}", half_width_of(q2));
             before = q2;

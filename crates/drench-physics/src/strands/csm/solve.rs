@@ -1,5 +1,6 @@
 //! One substep of a batch of strands by chain shape matching.
 
+use super::extent::{extent, half_width_of, squared_extent};
 use super::matching::{Anchor, Chains, Workspace, match_shape};
 use super::rotation::Turn;
 use super::strain::{self, Lean, Rows, Segments};
@@ -59,18 +60,18 @@ impl Scratch {
         self.masses.clear();
         self.inverse_masses.clear();
         self.extents.clear();
-        let first = batch.load_scalar(0, &rest.extents);
+        let first = extents(context, rest, batch, 0);
         let held = (first * first * first).mul_add(Lane::splat(HELD), Lane::ONE);
         let mut at = Lane3::ZERO;
         for i in 0..batch.longest {
             let here = batch.presence(i);
-            at = batch.load_short(i, 0, &rest.segments).mul_add(here, at);
-            let mass = batch.load_scalar(i, &model.masses);
+            at = segment(context, rest, batch, i).mul_add(here, at);
+            let mass = context.masses(batch, i);
             let (free, weight) = if i < clamped { (Lane::ZERO, here * held) } else { (here, here) };
             self.rest.push(at);
             self.masses.push(mass * weight);
             self.inverse_masses.push(free / mass);
-            self.extents.push(batch.load_scalar(i, &rest.extents) * here);
+            self.extents.push(extents(context, rest, batch, i) * here);
             lengths[i] *= here;
         }
         if model.tip == Tip::Clamped {
@@ -79,6 +80,37 @@ impl Scratch {
             }
         }
     }
+}
+
+/// Segments of four strands at rest: between those of dry and of wet hair.
+#[inline(always)]
+fn segment(context: &Context, rest: &Rest, batch: &Batch, i: usize) -> Lane3 {
+    let dry = batch.load_short(i, 0, &rest.segments);
+    match &context.model.wet {
+        Some(wet) if !context.wet.is_empty() => {
+            let change = batch.load_with(i, |at| f64::from(context.wet[at].change));
+            let wet = batch.load_short(i, 0, &wet.segments);
+            let between = (wet - dry).mul_add(change, dry);
+            // Neither may be shorter on the way.
+            let length = batch.load_scalar(i, &context.model.lengths);
+            unit(between) * length
+        }
+        _ => dry,
+    }
+}
+
+/// Extents of four regions. Matching makes a chain as stiff as it is heavy: to keep its stiffness under a load, regions shrink.
+#[inline(always)]
+fn extents(context: &Context, rest: &Rest, batch: &Batch, i: usize) -> Lane {
+    let dry = batch.load_scalar(i, &rest.extents);
+    if context.wet.is_empty() {
+        return dry;
+    }
+    batch.load_with(i, |at| {
+        let (wet, dry) = (&context.wet[at], f64::from(rest.extents[at]));
+        let factor = f64::from(wet.stiffness) / f64::from(wet.load);
+        if factor == 1.0 { dry } else { extent(half_width_of(factor * squared_extent(dry))) }
+    })
 }
 
 impl Scratch {
@@ -162,7 +194,7 @@ fn predict_loose(context: &Context, batch: &Batch, span: &Span, partition: &mut 
     let radius = batch.load_scalar(0, &context.model.radii);
     let wind = forces.wind(batch, 1, x, Lane3::ZERO);
     let tangent = unit(partition.old[1] - x);
-    let v = forces.velocity(batch.load(0, span.base, span.velocities), tangent, radius, wind);
+    let v = forces.velocity(batch.load(0, span.base, span.velocities), tangent, radius, context.loads(batch, 0), wind);
     partition.new[0] = v.mul_add(Lane::splat(context.dt), x);
 }
 

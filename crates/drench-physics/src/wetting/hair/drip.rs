@@ -1,0 +1,207 @@
+//! Water leaves hair as drops [Rungjiratananon2012b, section 5.4].
+//!
+//! A voxel at the border of the hair that has held more than it can for [`Medium::delay`](super::Medium) lets the excess go. The drop comes to lie on the surface
+//! {x: distance to the nearest hair = radius of the drop}, below or outside the lowest and outermost point of the voxel's hair, which is a tip if there is
+//! one. The text makes a mesh of that surface by a distance transform and marching cubes; here the surface itself is met, by steps along the distance's gradient, and
+//! only where something drips.
+
+use super::grid::Grid;
+use super::voxels::Voxels;
+use super::{Hair, HairWater};
+use crate::collision::segments::Segment;
+use crate::error::PhysicsError;
+use crate::liquid::{Droplet, LiquidState};
+use drench_geometry::neighbours::Neighbours;
+use glam::{DVec3, IVec3};
+use rayon::prelude::*;
+
+/// Steps towards the surface of the hair.
+const PROJECTIONS: usize = 4;
+/// How much farther down than out a drop would rather leave.
+const DOWN: f64 = 1.0;
+
+/// A drop that leaves hair.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drip {
+    /// Position [m].
+    pub position: DVec3,
+    /// Velocity [m/s].
+    pub velocity: DVec3,
+    /// Mass [kg].
+    pub mass: f64,
+}
+
+/// Working memory.
+#[derive(Debug, Default)]
+pub(super) struct Work {
+    full: Vec<u32>,
+}
+
+/// Finds the drops that leave, and marks the part of the water that they take from their voxels.
+#[allow(clippy::too_many_arguments)]
+pub(super) fn drip(
+    hair: &Hair,
+    water: &mut HairWater,
+    grid: &Grid,
+    voxels: &mut Voxels,
+    work: &mut Work,
+    [least, most]: [f64; 2],
+    gravity: DVec3,
+    dt: f64,
+    positions: &[DVec3],
+    drips: &mut Vec<Drip>,
+) {
+    drips.clear();
+    wait(water, grid, voxels, dt);
+    let delay = hair.medium.delay as f32;
+    let excess = |v: usize| voxels.all[v].water - voxels.all[v].capacity();
+    work.full.clear();
+    work.full.par_extend(
+        (0..voxels.all.len() as u32)
+            .into_par_iter()
+            .filter(|&v| voxels.all[v as usize].exists() && excess(v as usize) >= least),
+    );
+    let brim = &water.brim;
+    let down = gravity.normalize_or_zero();
+    let radius = |mass: f64| (mass / hair.medium.liquid_density * 3.0 / (4.0 * std::f64::consts::PI)).cbrt();
+    let found: Vec<Option<(usize, Drip)>> = work
+        .full
+        .par_iter()
+        .map(|&v| {
+            let v = v as usize;
+            let own = || grid.within(v).iter().map(|p| p.segment as usize);
+            if own().fold(0.0_f32, |longest, i| longest.max(brim[i])) < delay {
+                return None;
+            }
+            let outward = outward(grid, voxels, v)?;
+            let mass = excess(v).min(most);
+            let way = (outward + DOWN * down).try_normalize().unwrap_or(outward);
+            let clipped = own().filter_map(|i| clip(grid, grid.place(v), positions[i - 1], positions[i]));
+            // The first of equals: the order of portions is fixed.
+            let lowest = clipped.flatten().fold(None, |best: Option<DVec3>, p| match best {
+                Some(best) if best.dot(way) >= p.dot(way) => Some(best),
+                _ => Some(p),
+            })?;
+            let position = surface(grid, v, positions, lowest, way, radius(mass));
+            let velocity = voxels.all[v].velocity + way * hair.medium.kick;
+            Some((v, Drip { position, velocity, mass }))
+        })
+        .collect();
+    for (v, drip) in found.into_iter().flatten() {
+        voxels.all[v].leaving = drip.mass / voxels.all[v].water;
+        drips.push(drip);
+    }
+}
+
+/// Segments in voxels that hold more than they can wait; others begin anew.
+fn wait(water: &mut HairWater, grid: &Grid, voxels: &Voxels, dt: f64) {
+    let mut rest = &mut water.brim[..];
+    let mut parts = Vec::with_capacity(grid.shares.len());
+    for share in &grid.shares {
+        let (own, behind) = rest.split_at_mut(share.vertices.len());
+        parts.push((share, own));
+        rest = behind;
+    }
+    parts.into_par_iter().for_each(|(share, brim)| {
+        for (k, brim) in brim.iter_mut().enumerate() {
+            let over = |v: u32| voxels.all[v as usize].water > voxels.all[v as usize].capacity();
+            let full = share.of(share.vertices.start + k).iter().any(|p| over(p.voxel));
+            *brim = if full { *brim + dt as f32 } else { 0.0 };
+        }
+    });
+}
+
+/// The way out of the hair, from where there is more of it to where there is less; none within the hair.
+fn outward(grid: &Grid, voxels: &Voxels, v: usize) -> Option<DVec3> {
+    let here = grid.place(v);
+    let length = |place: IVec3| grid.voxel(place).map_or(0.0, |u| voxels.all[u].length);
+    let (mut way, mut border) = (DVec3::ZERO, false);
+    for axis in [IVec3::X, IVec3::Y, IVec3::Z] {
+        let (before, after) = (length(here - axis), length(here + axis));
+        border |= before == 0.0 || after == 0.0;
+        way += axis.as_dvec3() * (before - after);
+    }
+    border.then(|| way.normalize_or_zero())
+}
+
+/// Both ends of the part of a segment that lies in a voxel.
+fn clip(grid: &Grid, voxel: IVec3, from: DVec3, to: DVec3) -> Option<[DVec3; 2]> {
+    let low = voxel.as_dvec3() * grid.edge();
+    let way = to - from;
+    let (mut a, mut b) = (0.0_f64, 1.0_f64);
+    for axis in 0..3 {
+        if way[axis] != 0.0 {
+            let (t, u) = ((low[axis] - from[axis]) / way[axis], (low[axis] + grid.edge() - from[axis]) / way[axis]);
+            (a, b) = (a.max(t.min(u)), b.min(t.max(u)));
+        }
+    }
+    (a <= b).then(|| [from + way * a, from + way * b])
+}
+
+/// The place on the surface around all hair, `radius` away from it, that a drop comes to which leaves a point of voxel `v` this way.
+fn surface(grid: &Grid, v: usize, positions: &[DVec3], from: DVec3, way: DVec3, radius: f64) -> DVec3 {
+    let here = grid.place(v);
+    let mut at = from + way * radius;
+    for _ in 0..PROJECTIONS {
+        let (mut nearest, mut apart) = (f64::INFINITY, DVec3::ZERO);
+        for z in -1..=1 {
+            for y in -1..=1 {
+                for x in -1..=1 {
+                    let Some(u) = grid.voxel(here + IVec3::new(x, y, z)) else { continue };
+                    for portion in grid.within(u) {
+                        let i = portion.segment as usize;
+                        let segment = Segment { from: positions[i - 1], to: positions[i] };
+                        let offset = at - segment.nearest(at);
+                        if offset.length_squared() < nearest {
+                            (nearest, apart) = (offset.length_squared(), offset);
+                        }
+                    }
+                }
+            }
+        }
+        let distance = nearest.sqrt();
+        if distance >= 0.99 * radius || !distance.is_finite() {
+            break;
+        }
+        at += apart.try_normalize().unwrap_or(way) * (radius - distance);
+    }
+    at
+}
+
+/// Gives drops to the liquid: to a particle near by that is not full, or as particles of their own. `full` is the mass of a full particle [kg], `reach` how
+/// near one must be [m], `time` now [s].
+pub fn release(
+    liquid: &mut LiquidState,
+    drips: &[Drip],
+    neighbours: &mut Neighbours,
+    [full, reach]: [f64; 2],
+    time: f64,
+) -> Result<(), PhysicsError> {
+    if drips.is_empty() {
+        return Ok(());
+    }
+    neighbours.rebuild(&liquid.positions, reach).map_err(|problem| PhysicsError::search("liquid", &problem))?;
+    let mut own = Vec::with_capacity(drips.len());
+    for drip in drips {
+        let mut nearest: Option<(f64, u32)> = None;
+        neighbours.for_each_near(drip.position, |p| {
+            let distance = (liquid.positions[p as usize] - drip.position).length_squared();
+            let fits = liquid.masses[p as usize] + drip.mass <= full;
+            let nearer = nearest.is_none_or(|best| (distance, p) < best);
+            if fits && distance < reach * reach && nearer {
+                nearest = Some((distance, p));
+            }
+        });
+        let Some((_, p)) = nearest else {
+            own.push(Droplet { position: drip.position, velocity: drip.velocity, mass: drip.mass, birth: time });
+            continue;
+        };
+        let p = p as usize;
+        let (before, after) = (liquid.masses[p], liquid.masses[p] + drip.mass);
+        liquid.positions[p] = (liquid.positions[p] * before + drip.position * drip.mass) / after;
+        liquid.velocities[p] = (liquid.velocities[p] * before + drip.velocity * drip.mass) / after;
+        liquid.masses[p] = after;
+    }
+    liquid.add(&own);
+    Ok(())
+}

@@ -1,0 +1,457 @@
+//! Voxels that hold hair: which segment has which length in which voxel.
+//!
+//! Every segment is walked through the voxels by 3D-DDA, which gives the exact length in each [Rungjiratananon2012b, section 4]. Only
+//! blocks of 4 x 4 x 4 voxels that hold hair exist. Strands are cut into shares, as many as the number of vertices asks for; each
+//! share walks its own segments and sorts its portions by block, and every block adds up the shares in their order: nothing depends on threads.
+
+use crate::error::PhysicsError;
+use drench_math::ordered;
+use glam::{DVec3, IVec3};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Voxels along the edge of a block, and in a block.
+const EDGE: i32 = 4;
+pub(super) const BLOCK: usize = (EDGE * EDGE * EDGE) as usize;
+/// Shares of the strands at most, and vertices in a share at least.
+const SHARES: usize = 16;
+const SHARE_VERTICES: usize = 4096;
+/// Blocks that the box around all hair may have.
+const BLOCK_LIMIT: usize = 1 << 22;
+/// Voxels from the origin beyond which nothing is looked at.
+const FARTHEST: f64 = 1e8;
+/// A block that is not there.
+const NONE: u32 = u32::MAX;
+
+/// The part of a segment that lies in a voxel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Portion {
+    /// The voxel: number of its block times [`BLOCK`] plus its place in it.
+    pub voxel: u32,
+    /// The vertex at which the segment ends.
+    pub segment: u32,
+    /// Length [m].
+    pub length: f32,
+}
+
+/// A run of strands with its portions.
+#[derive(Debug, Default)]
+pub(super) struct Share {
+    /// First and last vertex of the strands.
+    pub vertices: std::ops::Range<usize>,
+    /// Portions, segment by segment from the root.
+    pub portions: Vec<Portion>,
+    /// First portion of the segment that ends at each vertex, and their number.
+    pub first: Vec<u32>,
+    /// Portions by block: where each block begins, and the portions.
+    starts: Vec<u32>,
+    order: Vec<u32>,
+}
+
+impl Share {
+    /// The portions of the segment that ends at a vertex.
+    pub fn of(&self, vertex: usize) -> &[Portion] {
+        let at = vertex - self.vertices.start;
+        &self.portions[self.first[at] as usize..self.first[at + 1] as usize]
+    }
+}
+
+/// The voxels of one moment.
+#[derive(Debug, Default)]
+pub struct Grid {
+    edge: f64,
+    low: IVec3,
+    size: IVec3,
+    /// Number of each block in the box around all hair, or [`NONE`].
+    table: Vec<AtomicU32>,
+    /// Place of each block that exists [blocks].
+    places: Vec<IVec3>,
+    pub(super) shares: Vec<Share>,
+    /// All portions, voxel by voxel, and where each voxel begins.
+    entries: Vec<Portion>,
+    cells: Vec<u32>,
+}
+
+impl Grid {
+    /// Voxels of this edge [m] for strands whose first vertices are `offsets`.
+    pub fn rebuild(&mut self, edge: f64, offsets: &[u32], positions: &[DVec3]) -> Result<(), PhysicsError> {
+        self.edge = edge;
+        self.places.clear();
+        let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let span = |range: std::ops::Range<usize>| {
+            positions[range].iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)))
+        };
+        let (low, high) = ordered::reduce(positions.len(), none, span, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        if positions.is_empty() {
+            self.shares.clear();
+            self.entries.clear();
+            self.cells.clear();
+            return Ok(());
+        }
+        // A sum notices a NaN that minima pass over.
+        if !(ordered::sum(positions.len(), |i| positions[i].element_sum()).is_finite()
+            && low.abs().max(high.abs()).max_element() < FARTHEST * edge)
+        {
+            return Err(PhysicsError::PorousTooLarge { voxel: edge, limit: BLOCK_LIMIT });
+        }
+        let block = |p: DVec3| voxel_of(p, edge).div_euclid(IVec3::splat(EDGE));
+        // A point on a face may be walked into from either side.
+        self.low = block(low) - IVec3::ONE;
+        self.size = block(high) + IVec3::splat(2) - self.low;
+        let count = self.size.as_u64vec3().to_array().into_iter().try_fold(1_u64, u64::checked_mul);
+        let count = count.filter(|&count| count <= BLOCK_LIMIT as u64);
+        let Some(count) = count else {
+            return Err(PhysicsError::PorousTooLarge { voxel: edge, limit: BLOCK_LIMIT });
+        };
+        self.table.resize_with(count as usize, || AtomicU32::new(NONE));
+        self.table.par_iter().for_each(|entry| entry.store(NONE, Ordering::Relaxed));
+
+        self.share_out(offsets);
+        let mut shares = std::mem::take(&mut self.shares);
+        let grid = &*self;
+        shares.par_iter_mut().for_each(|share| grid.walk(share, offsets, positions));
+        for (at, entry) in self.table.iter_mut().enumerate() {
+            let entry = entry.get_mut();
+            if *entry != NONE {
+                *entry = self.places.len() as u32;
+                let (x, y) = (self.size.x as usize, self.size.y as usize);
+                let place = [at % x, at / x % y, at / (x * y)];
+                self.places.push(self.low + IVec3::from_array(place.map(|c| c as i32)));
+            }
+        }
+        let grid = &*self;
+        shares.par_iter_mut().for_each(|share| grid.sort(share));
+        self.shares = shares;
+        self.list();
+        Ok(())
+    }
+
+    /// Lists the portions voxel by voxel, shares in their order.
+    fn list(&mut self) {
+        let Self { shares, entries, cells, places, .. } = self;
+        let blank = Portion { voxel: 0, segment: 0, length: 0.0 };
+        entries.resize(shares.iter().map(|share| share.portions.len()).sum(), blank);
+        cells.resize(places.len() * BLOCK + 1, 0);
+        let own = |block: usize| {
+            shares.iter().flat_map(move |share: &Share| {
+                let range = share.starts[block] as usize..share.starts[block + 1] as usize;
+                share.order[range].iter().map(|&k| &share.portions[k as usize])
+            })
+        };
+        // The part of each block, handed out in order.
+        let mut parts = Vec::with_capacity(places.len());
+        let (mut entries, mut starts, mut first) = (&mut entries[..], &mut cells[..], 0);
+        for block in 0..places.len() {
+            let count: u32 = shares.iter().map(|share| share.starts[block + 1] - share.starts[block]).sum();
+            let (here, rest) = std::mem::take(&mut entries).split_at_mut(count as usize);
+            let (cells, behind) = std::mem::take(&mut starts).split_at_mut(BLOCK);
+            parts.push((here, cells, first));
+            (entries, starts) = (rest, behind);
+            first += count;
+        }
+        starts[0] = first;
+        parts.into_par_iter().enumerate().for_each(|(block, (entries, cells, first))| {
+            let mut next = [0_u32; BLOCK + 1];
+            own(block).for_each(|portion| next[portion.voxel as usize % BLOCK + 1] += 1);
+            for cell in 0..BLOCK {
+                next[cell + 1] += next[cell];
+                cells[cell] = first + next[cell];
+            }
+            for portion in own(block) {
+                let at = &mut next[portion.voxel as usize % BLOCK];
+                entries[*at as usize] = *portion;
+                *at += 1;
+            }
+        });
+    }
+
+    /// Cuts the strands into shares; depends on nothing but their vertices.
+    fn share_out(&mut self, offsets: &[u32]) {
+        let strands = offsets.len() - 1;
+        let vertices = offsets[strands] as usize;
+        let count = vertices.div_ceil(SHARE_VERTICES).clamp(1, SHARES);
+        self.shares.resize_with(count, Share::default);
+        let mut from = 0;
+        for (k, share) in self.shares.iter_mut().enumerate() {
+            let strand = offsets.partition_point(|&o| (o as usize) * count < (k + 1) * vertices).min(strands);
+            let to = if k + 1 == count { vertices } else { offsets[strand] as usize };
+            share.vertices = from..to;
+            from = to;
+        }
+    }
+
+    /// Walks the segments of a share through the voxels. Portions get places in the box for now, and blocks are marked.
+    fn walk(&self, share: &mut Share, offsets: &[u32], positions: &[DVec3]) {
+        share.portions.clear();
+        share.first.clear();
+        share.first.push(0);
+        let mut strand = offsets.partition_point(|&o| (o as usize) < share.vertices.start);
+        for i in share.vertices.clone() {
+            if offsets.get(strand).is_some_and(|&root| root as usize == i) {
+                strand += 1;
+            } else {
+                walk(positions[i - 1] / self.edge, positions[i] / self.edge, |voxel, length| {
+                    let (block, cell) = split(voxel);
+                    let at = self.table_index(block).unwrap_or_default();
+                    self.table[at].store(0, Ordering::Relaxed);
+                    let portion = Portion {
+                        voxel: (at * BLOCK) as u32 + cell,
+                        segment: i as u32,
+                        // Where vertices lie on top of each other there is hardly any length, but some.
+                        length: (length * self.edge).max(1e-12) as f32,
+                    };
+                    share.portions.push(portion);
+                });
+            }
+            share.first.push(share.portions.len() as u32);
+        }
+    }
+
+    /// Gives the portions of a share the numbers of their blocks, and sorts them by block.
+    fn sort(&self, share: &mut Share) {
+        share.starts.clear();
+        share.starts.resize(self.places.len() + 1, 0);
+        for portion in &mut share.portions {
+            let (at, cell) = (portion.voxel as usize / BLOCK, portion.voxel % BLOCK as u32);
+            let block = self.table[at].load(Ordering::Relaxed);
+            portion.voxel = block * BLOCK as u32 + cell;
+            share.starts[block as usize + 1] += 1;
+        }
+        for block in 0..self.places.len() {
+            share.starts[block + 1] += share.starts[block];
+        }
+        share.order.clear();
+        share.order.resize(share.portions.len(), 0);
+        for (k, portion) in share.portions.iter().enumerate() {
+            let next = &mut share.starts[portion.voxel as usize / BLOCK];
+            share.order[*next as usize] = k as u32;
+            *next += 1;
+        }
+        // Every start has become the next one.
+        share.starts.copy_within(0..self.places.len(), 1);
+        share.starts[0] = 0;
+    }
+
+    /// The portions in a block, voxel by voxel.
+    pub(super) fn portions(&self, block: usize) -> &[Portion] {
+        &self.entries[self.cells[block * BLOCK] as usize..self.cells[(block + 1) * BLOCK] as usize]
+    }
+
+    /// The portions in a voxel.
+    pub(super) fn within(&self, voxel: usize) -> &[Portion] {
+        &self.entries[self.cells[voxel] as usize..self.cells[voxel + 1] as usize]
+    }
+
+    /// Number of blocks that exist.
+    pub(super) fn blocks(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Edge of a voxel [m].
+    pub fn edge(&self) -> f64 {
+        self.edge
+    }
+
+    /// Number of portions.
+    pub fn portion_count(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The voxel with these coordinates, if its block exists.
+    pub(super) fn voxel(&self, voxel: IVec3) -> Option<usize> {
+        let (block, cell) = split(voxel);
+        let number = self.table[self.table_index(block)?].load(Ordering::Relaxed);
+        (number != NONE).then_some(number as usize * BLOCK + cell as usize)
+    }
+
+    /// Coordinates of the voxel around a point.
+    pub(super) fn coordinates(&self, p: DVec3) -> IVec3 {
+        voxel_of(p, self.edge)
+    }
+
+    /// Coordinates of a voxel.
+    pub(super) fn place(&self, voxel: usize) -> IVec3 {
+        let cell = (voxel % BLOCK) as i32;
+        self.places[voxel / BLOCK] * EDGE + IVec3::new(cell % EDGE, cell / EDGE % EDGE, cell / (EDGE * EDGE))
+    }
+
+    /// Centre of a voxel [m].
+    pub(super) fn centre(&self, voxel: IVec3) -> DVec3 {
+        (voxel.as_dvec3() + 0.5) * self.edge
+    }
+
+    fn table_index(&self, block: IVec3) -> Option<usize> {
+        let at = block - self.low;
+        let inside = at.cmpge(IVec3::ZERO).all() && at.cmplt(self.size).all();
+        let [x, y, z] = at.to_array().map(|c| c as usize);
+        inside.then(|| (z * self.size.y as usize + y) * self.size.x as usize + x)
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        let share = |share: &Share| {
+            share.portions.capacity() * (size_of::<Portion>() + 4)
+                + (share.first.capacity() + share.starts.capacity()) * 4
+        };
+        self.entries.capacity() * size_of::<Portion>()
+            + (self.table.capacity() + self.cells.capacity()) * 4
+            + self.places.capacity() * 12
+            + self.shares.iter().map(share).sum::<usize>()
+    }
+}
+
+/// The voxel around a point; as far away as whole numbers reach if it is farther.
+fn voxel_of(p: DVec3, edge: f64) -> IVec3 {
+    let floor = |x: f64| {
+        // Conversion cuts towards 0 and stops at the ends of the range.
+        let whole = x as i32;
+        if x < f64::from(whole) { whole - 1 } else { whole }
+    };
+    let p = p / edge;
+    IVec3::new(floor(p.x), floor(p.y), floor(p.z))
+}
+
+/// Block of a voxel and place in it.
+fn split(voxel: IVec3) -> (IVec3, u32) {
+    // Arithmetic shift and mask are division and remainder towards minus infinity.
+    let cell = voxel & IVec3::splat(EDGE - 1);
+    (voxel >> EDGE.trailing_zeros(), (cell.x + EDGE * (cell.y + EDGE * cell.z)) as u32)
+}
+
+/// Calls `visit(voxel, length)` for the voxels (of edge 1) along a segment [Amanatides1987]. The lengths add up to that of the segment.
+fn walk(from: DVec3, to: DVec3, mut visit: impl FnMut(IVec3, f64)) {
+    let way = to - from;
+    let length = way.length_squared().sqrt();
+    let mut voxel = voxel_of(from, 1.0);
+    let last = voxel_of(to, 1.0);
+    if voxel == last {
+        return visit(voxel, length);
+    }
+    let mut steps = (last - voxel).abs().element_sum();
+    let sign = way.signum().as_ivec3();
+    let inverse = 1.0 / way;
+    // Part of the way at which the next face is met, for each axis; never for an axis along which nothing is crossed.
+    let mut next = DVec3::INFINITY;
+    let mut stride = DVec3::INFINITY;
+    for axis in 0..3 {
+        if voxel[axis] != last[axis] {
+            let face = f64::from(voxel[axis] + i32::from(sign[axis] > 0));
+            next[axis] = (face - from[axis]) * inverse[axis];
+            stride[axis] = inverse[axis].abs();
+        }
+    }
+    let mut done = 0.0;
+    while steps > 0 {
+        let axis = if next.x <= next.y && next.x <= next.z {
+            0
+        } else if next.y <= next.z {
+            1
+        } else {
+            2
+        };
+        let at = next[axis].clamp(done, 1.0);
+        if at > done {
+            visit(voxel, (at - done) * length);
+        }
+        done = at;
+        voxel[axis] += sign[axis];
+        // Rounding must not lead past the last voxel.
+        next[axis] = if voxel[axis] == last[axis] { f64::INFINITY } else { next[axis] + stride[axis] };
+        steps -= 1;
+    }
+    // A segment that ends on a face still has a portion where it ends, so that none is without one.
+    if done < 1.0 || length == 0.0 {
+        visit(voxel, (1.0 - done) * length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drench_math::random::Stream;
+
+    #[test]
+    fn a_walk_gives_the_length_in_every_voxel() {
+        let stream = Stream::new(1, "walk");
+        for case in 0..2000_u64 {
+            let point = |k: u64| stream.direction(2 * case + k) * (0.1 + 4.0 * stream.uniform(2 * case + k));
+            let (mut from, mut to) = (point(0), point(1));
+            if case % 5 == 0 {
+                (from, to) = (from.round(), to.round());
+            }
+            if case % 7 == 0 {
+                to.x = from.x;
+            }
+            let mut lengths = std::collections::BTreeMap::new();
+            walk(from, to, |voxel, length| *lengths.entry(voxel.to_array()).or_insert(0.0) += length);
+            let sum: f64 = lengths.values().sum();
+            assert!((sum - from.distance(to)).abs() < 1e-12, "{from} {to}: {sum}");
+            for (voxel, length) in lengths {
+                // Clipping against the box is the oracle.
+                let (low, high) = (IVec3::from(voxel).as_dvec3(), IVec3::from(voxel).as_dvec3() + 1.0);
+                let (mut a, mut b) = (0.0_f64, 1.0_f64);
+                for axis in 0..3 {
+                    let (p, d) = (from[axis], to[axis] - from[axis]);
+                    if d != 0.0 {
+                        let (t, u) = ((low[axis] - p) / d, (high[axis] - p) / d);
+                        (a, b) = (a.max(t.min(u)), b.min(t.max(u)));
+                    }
+                }
+                assert!(((b - a).max(0.0) * from.distance(to) - length).abs() < 1e-12, "{from} {to} {voxel:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn portions_are_the_same_from_both_sides() {
+        let stream = Stream::new(2, "hair");
+        let (strands, vertices) = (700, 13);
+        let offsets: Vec<u32> = (0..=strands).map(|s| s * vertices).collect();
+        let mut positions = Vec::new();
+        for s in 0..u64::from(strands) {
+            let root = stream.direction(s) * 0.1;
+            positions.extend(
+                (0..vertices)
+                    .map(|k| root * (1.0 + 0.08 * f64::from(k)) + stream.direction(99 * s + u64::from(k)) * 1e-3),
+            );
+        }
+        let mut grid = Grid::default();
+        grid.rebuild(0.004, &offsets, &positions).unwrap();
+        assert!(grid.shares.len() > 1);
+        let mut by_block: Vec<(u32, u32, u32)> = Vec::new();
+        for block in 0..grid.blocks() {
+            by_block.extend(grid.portions(block).iter().map(|p| {
+                assert_eq!(p.voxel as usize / BLOCK, block);
+                (p.segment, p.voxel, p.length.to_bits())
+            }));
+        }
+        let mut by_segment = Vec::new();
+        for share in &grid.shares {
+            for i in share.vertices.clone() {
+                let own = share.of(i);
+                assert_eq!(own.is_empty(), i % vertices as usize == 0);
+                for p in own {
+                    let place = grid.place(p.voxel as usize);
+                    assert_eq!(grid.voxel(place), Some(p.voxel as usize));
+                    let middle = (positions[i] + positions[i - 1]) * 0.5;
+                    assert!((grid.centre(place) - middle).length() < 0.02);
+                    by_segment.push((p.segment, p.voxel, p.length.to_bits()));
+                }
+            }
+        }
+        by_block.sort_unstable();
+        by_segment.sort_unstable();
+        assert_eq!(by_block, by_segment);
+    }
+
+    #[test]
+    fn hair_that_is_everywhere_or_nowhere_is_refused() {
+        let mut grid = Grid::default();
+        let offsets = [0, 2];
+        for far in [1e7, 1e300, f64::NAN, f64::INFINITY] {
+            assert!(grid.rebuild(0.01, &offsets, &[DVec3::ZERO, DVec3::splat(far)]).is_err());
+        }
+        grid.rebuild(0.01, &[0], &[]).unwrap();
+        assert_eq!(grid.portion_count(), 0);
+    }
+}

@@ -1,0 +1,101 @@
+//! Hair takes in liquid [Rungjiratananon2012b, section 5.1].
+
+use super::grid::Grid;
+use super::voxels::Voxels;
+use super::{Medium, REPELS};
+use drench_math::ordered::Compensated;
+use glam::{DVec3, IVec3};
+
+/// Part of its capacity that a voxel must have left to take in liquid: water does not flicker between hair and drops.
+const LEAST_ROOM: f64 = 0.05;
+/// Speed, over that at which drops leave, below which liquid within hair counts as moving with it.
+const CALM: f64 = 0.5;
+/// Part of a full particle below which one is taken in whole if there is any room, and the least a drop holds when it leaves.
+const CRUMB: f64 = 0.05;
+const LEAST_DROP: f64 = 0.25;
+
+/// Liquid particles as hair sees them.
+#[derive(Debug)]
+pub struct Liquid<'a> {
+    /// Positions [m].
+    pub positions: &'a [DVec3],
+    /// Velocities [m/s].
+    pub velocities: &'a [DVec3],
+    /// Masses [kg]: what hair takes in is taken from them. Particles left with 0 are to be removed.
+    pub masses: &'a mut [f64],
+    /// Radius of a full particle [m].
+    pub radius: f64,
+    /// Mass of a full particle [kg].
+    pub full: f64,
+}
+
+impl Liquid<'_> {
+    /// The least and the most a drop holds when it leaves hair [kg].
+    pub(super) fn crumb_of_drop(&self) -> [f64; 2] {
+        [LEAST_DROP * self.full, self.full]
+    }
+}
+
+/// Takes in liquid that moves towards hair, as much as fits; returns how much [kg].
+pub(super) fn take_in(medium: &Medium, grid: &Grid, voxels: &mut Voxels, liquid: &mut Liquid) -> f64 {
+    let mut total = Compensated::default();
+    // One after the other, so that what fits is known.
+    for p in 0..liquid.positions.len() {
+        let (x, v, mass) = (liquid.positions[p], liquid.velocities[p], liquid.masses[p]);
+        let here = grid.coordinates(x);
+        let Some(target) = target(medium, grid, voxels, liquid.radius, here, x, v) else { continue };
+        let voxel = &mut voxels.all[target];
+        let room = voxel.capacity() - voxel.water - voxel.change;
+        let whole = mass <= CRUMB * liquid.full && room > 0.0;
+        let taken = if whole { mass } else { mass.min(room) };
+        liquid.masses[p] -= taken;
+        voxel.change += taken;
+        voxel.taken += taken;
+        voxel.momentum += taken * v;
+        total.add(taken);
+    }
+    total.value()
+}
+
+/// The voxel that takes in a particle: the one around it, or the one beside it into which it moves fastest.
+fn target(
+    medium: &Medium,
+    grid: &Grid,
+    voxels: &mut Voxels,
+    radius: f64,
+    here: IVec3,
+    x: DVec3,
+    v: DVec3,
+) -> Option<usize> {
+    let mut best = None;
+    let mut consider = |place: IVec3, inside: bool| {
+        let Some(index) = grid.voxel(place) else { return };
+        let voxel = &mut voxels.all[index];
+        if !voxel.exists() {
+            return;
+        }
+        voxel.touched = true;
+        let relative = v - voxel.velocity;
+        let towards = relative.dot(grid.centre(place) - x);
+        let calm = inside && relative.length_squared() < (CALM * medium.kick).powi(2);
+        let room = voxel.capacity() - voxel.water - voxel.change;
+        if (towards > 0.0 || calm) && room > LEAST_ROOM * voxel.capacity() && f64::from(voxel.oil) < REPELS {
+            let rank = if inside { f64::INFINITY } else { towards };
+            if best.is_none_or(|(most, _)| rank > most) {
+                best = Some((rank, index));
+            }
+        }
+    };
+    consider(here, true);
+    for axis in 0..3 {
+        for side in [-1, 1] {
+            let mut place = here;
+            place[axis] += side;
+            let face = f64::from(here[axis] + i32::from(side > 0)) * grid.edge();
+            if (x[axis] - face).abs() < radius {
+                consider(place, false);
+            }
+        }
+    }
+    best.map(|(_, index)| index)
+}

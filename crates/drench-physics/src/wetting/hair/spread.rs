@@ -1,0 +1,105 @@
+//! Capillary water spreads from voxel to voxel [Rungjiratananon2012b, section 5.2], more along hair than across it.
+//!
+//! dc_v/dt = sum over links of (l_e / h^2) H(W_v, W_u) (S_u - S_v). With even capacities this is dc/dt = div(D grad c) for D = `across` + (`along` -
+//! `across`) T. A link between voxels has the mean of their weights for it.
+
+use super::Medium;
+use super::grid::Grid;
+use super::selling::{decompose, diffusivity};
+use super::voxels::Voxels;
+use rayon::prelude::*;
+
+/// Voxels that one task handles.
+const CHUNK: usize = 2048;
+/// Part of its room by which a voxel may fill or empty in one go.
+const COURANT: f64 = 0.5;
+
+/// A way from voxel to voxel.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    from: u32,
+    to: u32,
+    /// Flow for a difference of 1 in saturation [kg/s].
+    conductance: f64,
+}
+
+/// Working memory.
+#[derive(Debug, Default)]
+pub(super) struct Links {
+    chunks: Vec<Vec<Link>>,
+    rates: Vec<f64>,
+    water: Vec<f64>,
+    room: Vec<f64>,
+}
+
+impl Links {
+    /// Lets capillary water spread for `dt` seconds; the voxels' changes tell where it went.
+    pub fn spread(&mut self, medium: &Medium, grid: &Grid, voxels: &mut Voxels, dt: f64) {
+        if medium.along <= 0.0 && medium.across <= 0.0 {
+            return;
+        }
+        self.join(medium, grid, voxels);
+        let Self { chunks, rates, water, room } = self;
+        rates.clear();
+        rates.resize(voxels.all.len(), 0.0);
+        for link in chunks.iter().flatten() {
+            rates[link.from as usize] += link.conductance;
+            rates[link.to as usize] += link.conductance;
+        }
+        let fastest = rates.iter().zip(&*room).filter(|(_, room)| **room > 0.0);
+        let fastest = fastest.fold(0.0_f64, |most, (rate, room)| most.max(rate / room));
+        let steps = (dt * fastest / COURANT).ceil().max(1.0);
+        let h = dt / steps;
+        for _ in 0..steps as u64 {
+            // Saturations of the beginning drive all flows of a step.
+            rates.iter_mut().zip(&*water).zip(&*room).for_each(|((saturation, &water), &room)| {
+                *saturation = if room > 0.0 { (water / room).min(1.0) } else { 0.0 };
+            });
+            for link in chunks.iter().flatten() {
+                let (from, to) = (link.from as usize, link.to as usize);
+                let flow = h * link.conductance * (rates[from] - rates[to]);
+                water[from] -= flow;
+                water[to] += flow;
+                voxels.all[from].change -= flow;
+                voxels.all[to].change += flow;
+            }
+        }
+    }
+
+    /// Finds the links between voxels that are not equally full.
+    fn join(&mut self, medium: &Medium, grid: &Grid, voxels: &Voxels) {
+        let Self { chunks, water, room, .. } = self;
+        water.clear();
+        water.extend(voxels.all.iter().map(|voxel| voxel.water + voxel.change));
+        room.clear();
+        room.extend(voxels.all.iter().map(|voxel| if voxel.exists() { voxel.between } else { 0.0 }));
+        let (water, room) = (&*water, &*room);
+        let saturation = |v: usize| (water[v] / room[v]).min(1.0);
+        let scale = 0.5 / grid.edge().powi(2);
+        chunks.resize_with(room.len().div_ceil(CHUNK), Vec::new);
+        chunks.par_iter_mut().enumerate().for_each(|(chunk, links)| {
+            links.clear();
+            for v in (chunk * CHUNK..room.len().min((chunk + 1) * CHUNK)).filter(|&v| room[v] > 0.0) {
+                let (here, own) = (grid.place(v), saturation(v));
+                let d = diffusivity(&voxels.all[v].orientation(), medium.along, medium.across);
+                // Most hair is dry, and dry hair gives nothing; its wet neighbours have links of their own to it.
+                for (step, weight) in decompose(&d).into_iter().filter(|(_, weight)| *weight > 0.0) {
+                    for side in [step, -step] {
+                        let Some(u) = grid.voxel(here + side).filter(|&u| room[u] > 0.0) else { continue };
+                        if saturation(u) != own {
+                            let mean = 2.0 * room[v] * room[u] / (room[v] + room[u]);
+                            let conductance = scale * weight * mean;
+                            links.push(Link { from: v as u32, to: u as u32, conductance });
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.chunks.iter().map(|chunk| chunk.capacity() * size_of::<Link>()).sum::<usize>()
+            + (self.rates.capacity() + self.water.capacity() + self.room.capacity()) * 8
+    }
+}

@@ -1,0 +1,151 @@
+//! What each voxel holds: hair, its direction, room for water, and water.
+
+use super::grid::{BLOCK, Grid};
+use super::{Estimate, Hair, HairWater, Medium};
+use glam::{DMat3, DVec3};
+use rayon::prelude::*;
+
+/// One voxel. Without hair its length is 0.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Voxel {
+    /// Length of strands [m].
+    pub length: f64,
+    /// Water between and around hairs [kg].
+    pub water: f64,
+    /// Of which free [kg], after strands have run.
+    pub free: f64,
+    /// Room between hairs, and around them [kg].
+    pub between: f64,
+    pub around: f64,
+    /// Sum of l u u^T [m]: xx, yy, zz, xy, xz, yz.
+    pub directions: [f32; 6],
+    /// Mean velocity of hair [m/s].
+    pub velocity: DVec3,
+    /// Mean strength of the oil.
+    pub oil: f32,
+    /// Segments.
+    pub segments: u32,
+    /// Water that has come in less what has gone [kg], and the momentum of what came in from the liquid [kg m/s].
+    pub change: f64,
+    pub taken: f64,
+    pub momentum: DVec3,
+    /// Part of its water that leaves as drops.
+    pub leaving: f64,
+    /// Whether liquid touches it.
+    pub touched: bool,
+}
+
+impl Voxel {
+    /// Whether there is hair.
+    pub fn exists(&self) -> bool {
+        self.segments > 0
+    }
+
+    /// Room for water [kg].
+    pub fn capacity(&self) -> f64 {
+        self.between + self.around
+    }
+
+    /// Orientation tensor, of trace 1.
+    pub fn orientation(&self) -> DMat3 {
+        let [xx, yy, zz, xy, xz, yz] = self.directions.map(|x| f64::from(x) / self.length);
+        DMat3::from_cols(DVec3::new(xx, xy, xz), DVec3::new(xy, yy, yz), DVec3::new(xz, yz, zz))
+    }
+}
+
+/// The voxels of all blocks.
+#[derive(Debug, Default)]
+pub(super) struct Voxels {
+    pub all: Vec<Voxel>,
+    /// Length of the segment that ends at each vertex as the grid has it [m].
+    pub lengths: Vec<f64>,
+}
+
+impl Voxels {
+    /// Adds up what segments hold.
+    pub fn gather(&mut self, hair: &Hair, water: &HairWater, grid: &Grid, positions: &[DVec3], velocities: &[DVec3]) {
+        self.lengths.clear();
+        for share in &grid.shares {
+            self.lengths
+                .extend(share.vertices.clone().map(|i| share.of(i).iter().map(|p| f64::from(p.length)).sum::<f64>()));
+        }
+        self.all.resize(grid.blocks() * BLOCK, Voxel::default());
+        let lengths = &self.lengths;
+        let volume = grid.edge().powi(3);
+        self.all.par_chunks_mut(BLOCK).enumerate().for_each(|(block, voxels)| {
+            voxels.fill(Voxel::default());
+            // Length of the hairs that strands stand for.
+            let mut hairs = [0.0; BLOCK];
+            for portion in grid.portions(block) {
+                let (i, length) = (portion.segment as usize, f64::from(portion.length));
+                let cell = portion.voxel as usize % BLOCK;
+                let voxel = &mut voxels[cell];
+                let fibre = &hair.fibres[hair.groom_of(i)];
+                let part = length / lengths[i];
+                let mass = f64::from(hair.masses[i]) * part;
+                let way = positions[i] - positions[i - 1];
+                let scale = length / way.length_squared().max(1e-30);
+                let along = |a: f64, b: f64| (a * b * scale) as f32;
+                let tensor = [
+                    along(way.x, way.x),
+                    along(way.y, way.y),
+                    along(way.z, way.z),
+                    along(way.x, way.y),
+                    along(way.x, way.z),
+                    along(way.y, way.z),
+                ];
+                voxel.directions.iter_mut().zip(tensor).for_each(|(sum, value)| *sum += value);
+                voxel.length += length;
+                voxel.water += water.around[i] * part;
+                voxel.between += fibre.between * mass;
+                voxel.around += fibre.around * mass;
+                voxel.velocity += (velocities[i] + velocities[i - 1]) * (0.5 * length);
+                voxel.oil += water.oil[i] * portion.length;
+                voxel.segments += 1;
+                hairs[cell] += fibre.hairs * length;
+            }
+            for (voxel, hairs) in voxels.iter_mut().zip(hairs).filter(|(voxel, _)| voxel.exists()) {
+                voxel.velocity /= voxel.length;
+                voxel.oil /= voxel.length as f32;
+                voxel.between *= sharing(&hair.medium, voxel.segments, hairs / volume);
+                // No more water between hairs than there is space.
+                voxel.between = voxel.between.min(hair.medium.liquid_density * volume);
+            }
+        });
+    }
+
+    /// Adds up the water again, and that part of it that is free, after strands have run.
+    pub fn gather_free(&mut self, water: &HairWater, grid: &Grid) {
+        let lengths = &self.lengths;
+        self.all.par_chunks_mut(BLOCK).enumerate().for_each(|(block, voxels)| {
+            for voxel in &mut *voxels {
+                (voxel.water, voxel.free) = (0.0, 0.0);
+            }
+            for portion in grid.portions(block) {
+                let i = portion.segment as usize;
+                let voxel = &mut voxels[portion.voxel as usize % BLOCK];
+                let part = f64::from(portion.length) / lengths[i];
+                voxel.water += water.around[i] * part;
+                voxel.free += water.free[i] * part;
+            }
+        });
+    }
+
+    /// How many voxels have hair.
+    pub fn occupied(&self) -> u64 {
+        self.all.iter().filter(|voxel| voxel.exists()).count() as u64
+    }
+
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.all.capacity() * size_of::<Voxel>() + self.lengths.capacity() * 8
+    }
+}
+
+/// The part of the hair in a voxel that shares capillaries, of so many segments and hairs an area [1/m2].
+fn sharing(medium: &Medium, segments: u32, hairs: f64) -> f64 {
+    match medium.estimate {
+        Estimate::Count => f64::from(u8::from(segments > 1)),
+        Estimate::Spacing(reach) => -(-std::f64::consts::PI * hairs * reach * reach).exp_m1(),
+    }
+}

@@ -1,0 +1,318 @@
+//! Water in hair: what must be kept, what closed forms say, what must not depend on threads.
+
+use drench_math::random::Stream;
+use drench_physics::liquid::{Droplet, LiquidState};
+use drench_physics::wetting::hair::{
+    self, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings, Tally,
+};
+use glam::DVec3;
+
+/// Straight strands side by side.
+struct Bundle {
+    offsets: Vec<u32>,
+    positions: Vec<DVec3>,
+    masses: Vec<f32>,
+    lengths: Vec<f32>,
+}
+
+const MASS: f32 = 1e-7;
+
+impl Bundle {
+    /// Strands of `vertices` vertices, `length` apart, from each of the roots along `way`.
+    fn new(roots: &[DVec3], way: DVec3, vertices: u32, length: f64) -> Self {
+        let count = roots.len() as u32;
+        let place = |root: &DVec3| {
+            let root = *root;
+            (0..vertices).map(move |k| root + way * (length * f64::from(k)))
+        };
+        let end = |k: u32| if k == 0 || k + 1 == vertices { 0.5 * MASS } else { MASS };
+        Self {
+            offsets: (0..=count).map(|s| s * vertices).collect(),
+            positions: roots.iter().flat_map(place).collect(),
+            masses: (0..count).flat_map(|_| (0..vertices).map(end)).collect(),
+            lengths: (0..count).flat_map(|_| (0..vertices).map(|k| if k == 0 { 0.0 } else { length as f32 })).collect(),
+        }
+    }
+
+    /// `side` x `side` strands, `apart` from each other, hanging down.
+    fn hanging(side: u32, apart: f64, vertices: u32, length: f64) -> Self {
+        let roots: Vec<DVec3> =
+            (0..side * side).map(|k| DVec3::new(f64::from(k % side), 0.0, f64::from(k / side)) * apart).collect();
+        Self::new(&roots, DVec3::NEG_Y, vertices, length)
+    }
+
+    fn hair(&self, medium: Medium, fibre: Fibre) -> Hair {
+        let groom = Groom { offsets: &self.offsets, masses: &self.masses, lengths: &self.lengths, fibre };
+        Hair::new(medium, &[groom]).unwrap()
+    }
+}
+
+/// Hair, its water and the liquid around it.
+struct Bath {
+    bundle: Bundle,
+    hair: Hair,
+    water: HairWater,
+    scratch: HairScratch,
+    velocities: Vec<DVec3>,
+    liquid: LiquidState,
+    drained: f64,
+}
+
+/// Mass [kg] and radius [m] of a full particle of liquid.
+const FULL: f64 = 2.7e-5;
+const RADIUS: f64 = 1.5e-3;
+
+impl Bath {
+    fn new(bundle: Bundle, medium: Medium, fibre: Fibre, wetness: [f64; 2]) -> Self {
+        let hair = bundle.hair(medium, fibre);
+        let water = HairWater::new(&hair, &[wetness]);
+        let velocities = vec![DVec3::ZERO; bundle.positions.len()];
+        let (scratch, liquid) = (HairScratch::default(), LiquidState::default());
+        Self { bundle, hair, water, scratch, velocities, liquid, drained: 0.0 }
+    }
+
+    fn step(&mut self, dt: f64) -> Tally {
+        let strands = Strands { positions: &self.bundle.positions, velocities: &mut self.velocities };
+        let mut liquid = Liquid {
+            positions: &self.liquid.positions,
+            velocities: &self.liquid.velocities,
+            masses: &mut self.liquid.masses,
+            radius: RADIUS,
+            full: FULL,
+        };
+        let around = Surroundings { gravity: DVec3::new(0.0, -9.81, 0.0), towels: &[] };
+        let mut drips = Vec::new();
+        let tally =
+            hair::step(&self.hair, &mut self.water, &mut self.scratch, strands, &mut liquid, &around, dt, &mut drips)
+                .unwrap();
+        self.liquid.remove(|drop| drop.mass <= 0.0);
+        hair::release(&mut self.liquid, &drips, &mut Default::default(), [FULL, RADIUS], 0.0).unwrap();
+        self.drained += tally.dried;
+        tally
+    }
+
+    fn total(&self) -> f64 {
+        self.water.reservoirs().iter().sum::<f64>() + self.liquid.mass() + self.drained
+    }
+
+    fn rain(&mut self, seed: u64, count: u64, over: f64) {
+        let stream = Stream::new(seed, "rain");
+        let at = |i: u64, k: u64| over * stream.uniform(3 * i + k);
+        let drop = |i| Droplet {
+            position: DVec3::new(at(i, 0), 0.004 - 0.02 * stream.uniform(3 * i + 2), at(i, 1)),
+            velocity: DVec3::new(0.0, -1.0, 0.0),
+            mass: FULL,
+            birth: 0.0,
+        };
+        self.liquid.add(&(0..count).map(drop).collect::<Vec<_>>());
+    }
+}
+
+/// Hair that does nothing but what a test asks of it.
+fn idle() -> (Medium, Fibre) {
+    let medium = Medium { along: 0.0, across: 0.0, level: 0.0, delay: f64::MAX, ..Medium::default() };
+    let fibre = Fibre { soak: 0.0, diffusion: 0.0, flow: 0.0, change: 0.0, ..Fibre::default() };
+    (medium, fibre)
+}
+
+#[test]
+fn no_water_is_made_or_lost_and_none_is_negative() {
+    let fibre = Fibre { drying: 0.2, fibre_drying: 0.1, oil: 0.8, wear: 20.0, flow: 0.3, ..Fibre::default() };
+    let medium = Medium { delay: 0.01, ..Medium::default() };
+    let mut bath = Bath::new(Bundle::hanging(12, 1.3e-3, 12, 4e-3), medium, fibre, [0.0, 0.3]);
+    let before = bath.total();
+    let mut rained = 0.0;
+    let (mut taken, mut drops) = (0.0, 0);
+    for step in 0..2000 {
+        if step % 40 == 0 && step < 1000 {
+            bath.rain(step, 12, 0.016);
+            rained += 12.0 * FULL;
+        }
+        for x in &mut bath.liquid.positions {
+            x.y -= 2e-3;
+        }
+        let tally = bath.step(2e-3);
+        taken += tally.taken;
+        drops += tally.drops;
+        let water = &bath.water;
+        assert!(water.inside.iter().chain(&water.around).chain(&water.free).all(|&w| w >= 0.0 && w.is_finite()));
+        assert!(water.free.iter().zip(&water.around).all(|(free, around)| free <= around));
+        let error = (bath.total() - before - rained) / bath.total();
+        assert!(error.abs() < 1e-12, "step {step}: {error:e}");
+    }
+    assert!(taken > 0.05 * rained && drops > 3, "{taken} of {rained}, {drops} drops");
+    assert!(bath.velocities.iter().any(|v| v.y < -1e-3), "rain pushes hair down");
+}
+
+#[test]
+fn momentum_of_what_is_taken_in_goes_to_the_hair() {
+    let (medium, fibre) = idle();
+    let mut bath = Bath::new(Bundle::hanging(6, 1e-3, 8, 4e-3), medium, fibre, [0.0, 0.0]);
+    bath.rain(1, 5, 0.005);
+    let liquid = bath.liquid.momentum();
+    let tally = bath.step(1e-3);
+    assert!(tally.taken > 0.0);
+    let mut hair = DVec3::ZERO;
+    for i in 0..bath.velocities.len() {
+        let segment = |i: usize| match i < bath.velocities.len() {
+            true => f64::from(bath.hair.masses()[i]) + bath.water.inside[i] + bath.water.around[i],
+            false => 0.0,
+        };
+        hair += bath.velocities[i] * 0.5 * (segment(i) + segment(i + 1));
+    }
+    let error = (hair + bath.liquid.momentum() - liquid).length() / liquid.length();
+    assert!(error < 1e-12, "{error:e}");
+}
+
+#[test]
+fn a_hanging_strand_drains_at_the_speed_of_its_free_water() {
+    let (medium, mut fibre) = idle();
+    (fibre.flow, fibre.between) = (0.1, 0.0);
+    for count in [50, 200] {
+        let length = 0.2 / f64::from(count);
+        let mut bath = Bath::new(Bundle::new(&[DVec3::ZERO], DVec3::NEG_Y, count + 1, length), medium, fibre, [0.0; 2]);
+        bath.water.around.iter_mut().skip(1).for_each(|w| *w = 1e-9);
+        let total: f64 = bath.water.around.iter().sum();
+        // A second moves the water by half the strand: half of it is at the tip.
+        for _ in 0..1000 {
+            bath.step(1e-3);
+        }
+        let tip = bath.water.around.last().unwrap() / total;
+        assert!((tip - 0.5).abs() < 1.5 / f64::from(count), "{count}: {tip}");
+        let upper: f64 = bath.water.around[..count as usize / 4].iter().sum();
+        assert!(upper < 0.02 * total, "{upper}");
+    }
+}
+
+#[test]
+fn water_is_thrown_to_the_tips_of_hair_that_is_swung() {
+    let (medium, mut fibre) = idle();
+    (fibre.flow, fibre.between) = (0.1, 0.0);
+    // Lying strands: gravity does nothing.
+    let mut bath = Bath::new(Bundle::new(&[DVec3::ZERO], DVec3::X, 21, 0.01), medium, fibre, [0.0, 0.0]);
+    bath.water.around[10] = 1e-7;
+    let centre = |bath: &Bath| {
+        let sum: f64 = bath.water.around.iter().sum();
+        (0..21).map(|i| bath.water.around[i] * i as f64).sum::<f64>() / sum
+    };
+    let before = centre(&bath);
+    bath.step(1e-3);
+    assert!((centre(&bath) - before).abs() < 1e-9);
+    for step in 1..200 {
+        // Thrown towards the root, water goes to the tip.
+        bath.velocities.fill(DVec3::NEG_X * (0.02 * f64::from(step)));
+        bath.step(1e-3);
+    }
+    assert!(centre(&bath) > before + 0.5, "{} {before}", centre(&bath));
+}
+
+#[test]
+fn capillary_water_spreads_as_the_heat_equation_says_along_hair_and_across_it() {
+    let (mut medium, mut fibre) = idle();
+    (medium.along, medium.across, medium.voxel) = (2e-5, 5e-6, 2e-3);
+    medium.estimate = Estimate::Count;
+    fibre.between = 50.0;
+    for way in [DVec3::Y, DVec3::new(1.0, 2.0, 0.5).normalize()] {
+        let u = way.any_orthonormal_vector();
+        let v = way.cross(u);
+        let roots: Vec<DVec3> = (0..40 * 40)
+            .map(|k| (u * f64::from(k % 40 - 20) + v * f64::from(k / 40 - 20)) * 1e-3 - way * 0.03)
+            .collect();
+        let bundle = Bundle::new(&roots, way, 61, 1e-3);
+        let mut bath = Bath::new(bundle, medium, fibre, [0.0; 2]);
+        // A small ball of water in the middle.
+        for i in 0..bath.water.around.len() {
+            let square = bath.bundle.positions[i].length_squared();
+            if i % 61 != 0 {
+                bath.water.around[i] = 1e-8 * (-square / (2.0 * 4e-3_f64.powi(2))).exp();
+            }
+        }
+        let variance = |bath: &Bath, axis: DVec3| {
+            let (mut sum, mut square) = (0.0, 0.0);
+            for i in (0..bath.water.around.len()).filter(|i| i % 61 != 0) {
+                let middle = 0.5 * (bath.bundle.positions[i] + bath.bundle.positions[i - 1]);
+                sum += bath.water.around[i];
+                square += bath.water.around[i] * middle.dot(axis).powi(2);
+            }
+            square / sum
+        };
+        let before = [way, u, v].map(|axis| variance(&bath, axis));
+        for _ in 0..40 {
+            bath.step(0.01);
+        }
+        let after = [way, u, v].map(|axis| variance(&bath, axis));
+        let rates = [0, 1, 2].map(|axis| (after[axis] - before[axis]) / (2.0 * 0.4));
+        assert!((rates[0] / medium.along - 1.0).abs() < 0.1, "{way}: {rates:?}");
+        assert!((rates[1] / medium.across - 1.0).abs() < 0.1, "{way}: {rates:?}");
+        assert!((rates[2] / medium.across - 1.0).abs() < 0.1, "{way}: {rates:?}");
+    }
+}
+
+#[test]
+fn a_voxel_takes_what_fits_and_leaves_the_rest() {
+    let (medium, fibre) = idle();
+    let mut bath = Bath::new(Bundle::hanging(4, 1e-3, 8, 4e-3), medium, fibre, [0.0; 2]);
+    let hair: f64 = bath.hair.masses().iter().map(|&m| f64::from(m)).sum();
+    for seed in 0..400 {
+        bath.liquid = LiquidState::default();
+        bath.rain(seed, 10, 0.004);
+        for (k, x) in bath.liquid.positions.iter_mut().enumerate() {
+            x.y = -0.003 * k as f64;
+        }
+        bath.step(1e-3);
+    }
+    let held: f64 = bath.water.around.iter().sum();
+    let most = (fibre.between + fibre.around) * hair;
+    assert!(held <= 1.001 * most && held > 0.5 * most, "{held} of {most}");
+    assert!(!bath.liquid.is_empty());
+}
+
+#[test]
+fn the_same_bits_on_any_number_of_threads() {
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| {
+            let medium = Medium { delay: 0.0, ..Medium::default() };
+            let mut bath = Bath::new(Bundle::hanging(40, 1.1e-3, 14, 4e-3), medium, Fibre::default(), [0.2, 1.0]);
+            bath.rain(3, 200, 0.04);
+            for _ in 0..20 {
+                bath.step(5e-3);
+            }
+            (bath.water, bath.liquid)
+        })
+    };
+    let one = run(1);
+    assert!(one == run(2) && one == run(5));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let bundle = Bundle::hanging(2, 1e-3, 3, 1e-3);
+    let groom = |fibre| Groom { offsets: &bundle.offsets, masses: &bundle.masses, lengths: &bundle.lengths, fibre };
+    let refused = |medium, fibre| Hair::new(medium, &[groom(fibre)]).unwrap_err().to_string();
+    let (medium, fibre) = (Medium::default(), Fibre::default());
+    for (message, name) in [
+        (refused(Medium { voxel: 0.0, ..medium }, fibre), "voxel"),
+        (refused(Medium { along: -1.0, ..medium }, fibre), "along"),
+        (refused(Medium { estimate: Estimate::Spacing(0.0), ..medium }, fibre), "reach"),
+        (refused(medium, Fibre { inside: 1.5, ..fibre }), "inside"),
+        (refused(medium, Fibre { flow: -0.1, ..fibre }), "free water"),
+        (refused(medium, Fibre { drying: f64::NAN, ..fibre }), "drying"),
+        (refused(medium, Fibre { hairs: 0.0, ..fibre }), "hairs"),
+    ] {
+        assert!(message.contains(name), "{message}");
+    }
+    // Hair that holds nothing is only odd.
+    let mut bath = Bath::new(
+        Bundle::hanging(3, 1e-3, 5, 2e-3),
+        medium,
+        Fibre { inside: 0.0, between: 0.0, around: 0.0, ..fibre },
+        [1.0, 1.0],
+    );
+    bath.rain(1, 20, 0.003);
+    let before = bath.total();
+    for _ in 0..50 {
+        bath.step(1e-2);
+    }
+    assert!((bath.total() / before - 1.0).abs() < 1e-12);
+}

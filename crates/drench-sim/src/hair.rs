@@ -1,0 +1,394 @@
+//! Hair that gets wet: which grooms do, the stage of the step, and what is told of it.
+
+use crate::SimError;
+use crate::collisions;
+use crate::solids::Span;
+use crate::world::{Model, Scratch, State, StrandBody};
+use drench_geometry::neighbours::Neighbours;
+use drench_io::stats::HairStats;
+use drench_math::ordered;
+use drench_physics::PhysicsError;
+use drench_physics::strands::{StrandScratch, Wet};
+use drench_physics::wetting::hair::{
+    self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands,
+    Surroundings,
+};
+use drench_scene as scene;
+use drench_scene::Scene;
+use glam::DVec3;
+
+/// Edge of a voxel over the spacing of the liquid, and the edge if there is none [m].
+const VOXEL: f64 = 1.5;
+const VOXEL_ALONE: f64 = 5e-3;
+/// Water between and around hairs from which a strand counts as wet, over its mass.
+const WET: f64 = 0.05;
+
+/// The immutable part of all hair that gets wet.
+#[derive(Debug)]
+pub struct HairBody {
+    /// What it does with water.
+    pub model: Hair,
+    /// The grooms that get wet, by their index among all, and what the scene says of them.
+    grooms: Vec<(usize, scene::WetHair)>,
+    /// Groom by groom among all: which of those above.
+    of_groom: Vec<Option<usize>>,
+    cohesion: Cohesion,
+    /// Inverse masses of dry strands [1/kg], 0 where they are held, and radii with what strands stand for [m]; grooms one after the other.
+    inverse_masses: Vec<f64>,
+    radii: Vec<f32>,
+}
+
+/// Working memory.
+#[derive(Debug, Default)]
+pub struct HairWorking {
+    scratch: HairScratch,
+    positions: Vec<DVec3>,
+    velocities: Vec<DVec3>,
+    towels: Vec<f64>,
+    inverse_masses: Vec<f64>,
+    drips: Vec<Drip>,
+    neighbours: Neighbours,
+}
+
+/// The hair of a scene that gets wet, and the water in it at the beginning.
+pub fn build(scene: &Scene, strands: &[StrandBody]) -> Result<Option<(HairBody, HairWater)>, SimError> {
+    let wet = |(index, groom): (usize, &scene::Groom)| Some((index, groom.wet.clone()?));
+    let grooms: Vec<(usize, scene::WetHair)> = scene.grooms.iter().enumerate().filter_map(wet).collect();
+    if grooms.is_empty() {
+        return Ok(None);
+    }
+    let parts: Vec<Groom> = grooms
+        .iter()
+        .map(|(index, wet)| {
+            let model = &strands[*index].model;
+            let fibre = fibre(wet, scene.grooms[*index].children);
+            Groom { offsets: model.offsets(), masses: model.masses(), lengths: model.lengths(), fibre }
+        })
+        .collect();
+    let model = Hair::new(medium(scene), &parts).map_err(SimError::Wetting)?;
+    let wetness: Vec<[f64; 2]> = grooms.iter().map(|(_, wet)| [wet.wetness, wet.dampness]).collect();
+    let water = HairWater::new(&model, &wetness);
+    let of_groom = (0..strands.len()).map(|index| grooms.iter().position(|(own, _)| *own == index)).collect();
+    let cohesion = Cohesion { reach: scene.wetting.reach, pull: scene.wetting.pull };
+    let (mut inverse_masses, mut radii) = (Vec::new(), Vec::new());
+    for (number, (index, _)) in grooms.iter().enumerate() {
+        let body = &strands[*index].model;
+        inverse_masses.extend(collisions::inverse_masses(body));
+        // The hairs of a lock lie side by side.
+        let bundle = model.fibre(number).hairs.sqrt() as f32;
+        radii.extend(body.radii().iter().map(|radius| radius * bundle));
+    }
+    Ok(Some((HairBody { model, grooms, of_groom, cohesion, inverse_masses, radii }, water)))
+}
+
+fn medium(scene: &Scene) -> Medium {
+    let wetting = &scene.wetting;
+    let spacing = scene.liquid.as_ref().map(|liquid| VOXEL * liquid.spacing);
+    Medium {
+        voxel: wetting.voxel.or(spacing).unwrap_or(VOXEL_ALONE),
+        estimate: match wetting.capillaries {
+            scene::Capillaries::Spacing { reach } => Estimate::Spacing(reach),
+            scene::Capillaries::Count => Estimate::Count,
+        },
+        along: wetting.along,
+        across: wetting.across,
+        level: wetting.level,
+        delay: wetting.delay,
+        kick: wetting.kick,
+        liquid_density: crate::liquid::density(scene),
+    }
+}
+
+fn fibre(wet: &scene::WetHair, children: u32) -> Fibre {
+    Fibre {
+        hairs: wet.hairs.unwrap_or(1.0 + f64::from(children)),
+        inside: wet.inside,
+        between: wet.between,
+        around: wet.around,
+        soak: wet.soak,
+        diffusion: wet.diffusion,
+        flow: wet.flow,
+        drying: wet.drying,
+        fibre_drying: wet.fibre_drying,
+        oil: wet.repellent,
+        wear: wet.wear,
+        change: wet.change,
+    }
+}
+
+/// Water in hair during a substep: in from the liquid, through the hair, out as drops and into the air. How many drops left.
+pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) -> Result<u64, SimError> {
+    let Some(body) = &model.hair else { return Ok(0) };
+    let refuse = |source: PhysicsError| SimError::Diverged { time: span.to, stage: "wetting", source };
+    let HairWorking { scratch, positions, velocities, towels, drips, neighbours, .. } = &mut scratch.hair;
+    gather(body, state, positions, velocities);
+    towels.clear();
+    towels.extend(body.grooms.iter().map(|(_, wet)| match &wet.towel {
+        Some(towel) if (towel.start..towel.stop).contains(&span.from) => towel.rate,
+        _ => 0.0,
+    }));
+    // Without a liquid in the scene hair has nothing to drip into, and keeps what it has.
+    let [full, radius] = model
+        .liquid
+        .as_ref()
+        .map_or([f64::INFINITY, VOXEL_ALONE], |liquid| [liquid.model.particle_mass(), 0.5 * liquid.model.spacing]);
+    let liquid = &mut state.liquid;
+    let mut near = Liquid {
+        positions: &liquid.positions,
+        velocities: &liquid.velocities,
+        masses: &mut liquid.masses,
+        radius,
+        full,
+    };
+    let strands = Strands { positions, velocities };
+    let surroundings = Surroundings { gravity: model.scene.simulation.gravity, towels };
+    let tally = hair::step(&body.model, &mut state.hair, scratch, strands, &mut near, &surroundings, span.dt, drips)
+        .map_err(refuse)?;
+    state.ledger.drain(tally.dried);
+    liquid.remove(|drop| drop.mass <= 0.0);
+    hair::release(liquid, drips, neighbours, [full, radius], span.to).map_err(refuse)?;
+    scatter(body, state, velocities);
+    Ok(tally.drops)
+}
+
+/// Wet strands cling to each other; how many bridges of water there are.
+pub fn cling(
+    model: &Model,
+    state: &mut State,
+    strands: &[StrandScratch],
+    working: &mut HairWorking,
+    span: Span,
+) -> Result<u64, SimError> {
+    let Some(body) = &model.hair else { return Ok(0) };
+    let HairWorking { scratch, positions, velocities, inverse_masses, .. } = working;
+    gather(body, state, positions, velocities);
+    inverse_masses.clear();
+    inverse_masses.extend_from_slice(&body.inverse_masses);
+    for (number, (groom, _)) in body.grooms.iter().enumerate() {
+        let own = &mut inverse_masses[body.model.vertices(number)];
+        own.iter_mut().zip(&strands[*groom].wet).for_each(|(mass, wet)| *mass /= f64::from(wet.load));
+    }
+    let clinging = Clinging { positions, velocities, inverse_masses, radii: &body.radii };
+    let bridges = hair::cling(&body.model, &mut state.hair, scratch, &body.cohesion, clinging, span.dt)
+        .map_err(|source| SimError::Diverged { time: span.to, stage: "cohesion", source })?;
+    scatter(body, state, velocities);
+    Ok(bridges)
+}
+
+/// Takes over where the strands are.
+fn gather(body: &HairBody, state: &State, positions: &mut Vec<DVec3>, velocities: &mut Vec<DVec3>) {
+    positions.clear();
+    velocities.clear();
+    for (groom, _) in &body.grooms {
+        positions.extend_from_slice(&state.strands[*groom].positions);
+        velocities.extend_from_slice(&state.strands[*groom].velocities);
+    }
+}
+
+/// Gives the strands their velocities.
+fn scatter(body: &HairBody, state: &mut State, velocities: &[DVec3]) {
+    for (number, (groom, _)) in body.grooms.iter().enumerate() {
+        state.strands[*groom].velocities.copy_from_slice(&velocities[body.model.vertices(number)]);
+    }
+}
+
+/// The vertices of wet hair that are in the liquid or close to it.
+#[derive(Debug, Default)]
+pub struct Submerged {
+    /// Groom and vertex.
+    vertices: Vec<(u32, u32)>,
+    /// Coarse cells around the liquid.
+    cells: Vec<bool>,
+}
+
+/// Cells that are looked at to find hair near the liquid.
+const CELL_LIMIT: f64 = 1e7;
+
+impl Submerged {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// Finds them: `found` gets position [m], velocity [m/s], volume that the liquid cannot have [m3] and mass [kg] of each.
+    pub fn find(&mut self, model: &Model, state: &State, mut found: impl FnMut(DVec3, DVec3, f64, f64)) {
+        self.vertices.clear();
+        let (Some(body), Some(liquid)) = (&model.hair, &model.liquid) else { return };
+        let points = &state.liquid.positions;
+        let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let (low, high) = points.iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)));
+        let cell = liquid.model.support();
+        let low = low - 1.5 * cell;
+        let size = ((high - low) / cell).ceil() + 2.0;
+        if points.is_empty() || !(size.element_product() < CELL_LIMIT) {
+            return;
+        }
+        let [nx, ny, nz] = size.to_array().map(|n| n as usize);
+        let place = |p: DVec3| {
+            let at = (p - low) / cell;
+            (at.cmpge(DVec3::ZERO).all() && at.cmplt(size).all()).then(|| at.to_array().map(|c| c as usize))
+        };
+        self.cells.clear();
+        self.cells.resize(nx * ny * nz, false);
+        for [x, y, z] in points.iter().filter_map(|&p| place(p)) {
+            for z in z.saturating_sub(1)..(z + 2).min(nz) {
+                for y in y.saturating_sub(1)..(y + 2).min(ny) {
+                    let row = (z * ny + y) * nx;
+                    self.cells[row + x.saturating_sub(1)..row + (x + 2).min(nx)].fill(true);
+                }
+            }
+        }
+        for (number, (groom, _)) in body.grooms.iter().enumerate() {
+            let (strands, range) = (&state.strands[*groom], body.model.vertices(number));
+            let density = model.strands[*groom].model.material().density;
+            for (i, &position) in strands.positions.iter().enumerate() {
+                let Some([x, y, z]) = place(position) else { continue };
+                let dry = f64::from(body.model.masses()[range.start + i]);
+                if self.cells[(z * ny + y) * nx + x] && dry > 0.0 {
+                    let water = state.hair.inside[range.start + i] + state.hair.around[range.start + i];
+                    let volume = dry / density + water / body.model.medium().liquid_density;
+                    found(position, strands.velocities[i], volume, dry + water);
+                    self.vertices.push((*groom as u32, i as u32));
+                }
+            }
+        }
+    }
+
+    /// The liquid pushes them [N s].
+    pub fn carry(&self, model: &Model, state: &mut State, pushes: &[DVec3]) {
+        let Some(body) = &model.hair else { return };
+        for (&(groom, i), &push) in self.vertices.iter().zip(pushes) {
+            let (groom, i) = (groom as usize, i as usize);
+            let Some(number) = body.of_groom[groom] else { continue };
+            let at = body.model.vertices(number).start + i;
+            let mass = f64::from(body.model.masses()[at]) + state.hair.inside[at] + state.hair.around[at];
+            state.strands[groom].velocities[i] += push / mass;
+        }
+    }
+}
+
+/// Tells the strands of a groom how water changes them: they are heavier, softer, and take another shape.
+pub fn burden(model: &Model, water: &HairWater, groom: usize, strands: &mut StrandScratch) {
+    let Some((body, number)) = model.hair.as_ref().and_then(|body| Some((body, body.of_groom[groom]?))) else { return };
+    let (fibre, wet) = (body.model.fibre(number), &body.grooms[number].1);
+    let range = body.model.vertices(number);
+    let masses = model.strands[groom].model.masses();
+    let hair = &body.model.masses()[range.clone()];
+    let (inside, around) = (&water.inside[range.clone()], &water.around[range.clone()]);
+    let change = &water.change[range];
+    strands.wet.clear();
+    strands.wet.resize(masses.len(), Wet::DRY);
+    ordered::fill(&mut strands.wet, |i| {
+        // Half of the segments on both sides; the segment after a tip is that of a root, which has none.
+        let next = (i + 1).min(hair.len() - 1);
+        let own = |i: usize| if hair[i] > 0.0 { inside[i] + around[i] } else { 0.0 };
+        let held = 0.5 * (own(i) + if next > i { own(next) } else { 0.0 });
+        let most = fibre.inside * f64::from(hair[i]);
+        let full = if most > 0.0 { (inside[i] / most).min(1.0) } else { 0.0 };
+        Wet {
+            load: (1.0 + held / (fibre.hairs * f64::from(masses[i]))) as f32,
+            stiffness: (1.0 + (wet.stiffness - 1.0) * full) as f32,
+            change: change[i],
+        }
+    });
+}
+
+/// What pictures may know of the water in a groom: wetness from 0 to 1, water inside the fibre from 0 to 1, thickness of the film [m].
+pub fn look(model: &Model, water: &HairWater, groom: usize) -> Option<[Vec<f32>; 3]> {
+    let body = model.hair.as_ref()?;
+    let number = body.of_groom[groom]?;
+    let fibre = body.model.fibre(number);
+    let strands = &model.strands[groom].model;
+    let (radii, lengths) = (strands.radii(), strands.lengths());
+    let density = body.model.medium().liquid_density;
+    let base = body.model.vertices(number).start;
+    let figures = (0..radii.len()).map(|i| {
+        // A root looks as the segment that it begins.
+        let i = if lengths[i] == 0.0 { (i + 1).min(radii.len() - 1) } else { i };
+        let mass = f64::from(body.model.masses()[base + i]);
+        let (inside, around) = (water.inside[base + i], water.around[base + i]);
+        let part = |water: f64, most: f64| if most > 0.0 { (water / most).min(1.0) } else { 0.0 };
+        let full = part(inside, fibre.inside * mass);
+        let wetness = 1.0 - (1.0 - full) * (1.0 - part(around, fibre.between * mass));
+        let section = around / (density * fibre.hairs * f64::from(lengths[i]) * std::f64::consts::PI);
+        let radius = f64::from(radii[i]);
+        [wetness, full, (radius * radius + section).sqrt() - radius].map(|x| x as f32)
+    });
+    let mut columns = [const { Vec::new() }; 3];
+    for row in figures {
+        columns.iter_mut().zip(row).for_each(|(column, value)| column.push(value));
+    }
+    Some(columns)
+}
+
+/// Figures about the water in a groom, and about the shape that it gives it.
+pub fn measure(model: &Model, state: &State, groom: usize) -> Option<HairStats> {
+    let body = model.hair.as_ref()?;
+    let number = body.of_groom[groom]?;
+    let range = body.model.vertices(number);
+    let (strands, own) = (&model.strands[groom].model, &state.strands[groom]);
+    let held = |i: usize| state.hair.inside[i] + state.hair.around[i];
+    let water = ordered::sum(range.len(), |i| held(range.start + i));
+    let hair = ordered::sum(range.len(), |i| f64::from(body.model.masses()[range.start + i]));
+    let (mut wet, mut straight) = (0, 0.0);
+    let count = strands.strand_count();
+    let mut tips = Vec::new();
+    for pair in strands.offsets().windows(2) {
+        let (root, tip) = (pair[0] as usize, pair[1] as usize - 1);
+        let inside: f64 = (root..=tip).map(|i| held(range.start + i)).sum();
+        let mass: f64 = (root..=tip).map(|i| f64::from(body.model.masses()[range.start + i])).sum();
+        let length: f64 = strands.lengths()[root..=tip].iter().map(|&l| f64::from(l)).sum();
+        straight += (own.positions[tip] - own.positions[root]).length() / length;
+        if inside > WET * mass {
+            wet += 1;
+        }
+        tips.push(own.positions[tip]);
+    }
+    Some(HairStats {
+        water,
+        content: water / hair,
+        wet_part: f64::from(wet) / count.max(1) as f64,
+        straightness: straight / count.max(1) as f64,
+        clumps: clumps(&tips, model.scene.wetting.reach),
+    })
+}
+
+/// Groups of tips that are each within `reach` of another of the group; every other tip is a group of its own.
+fn clumps(tips: &[DVec3], reach: f64) -> u64 {
+    let mut neighbours = Neighbours::new();
+    if reach <= 0.0 || neighbours.rebuild(tips, reach).is_err() {
+        return tips.len() as u64;
+    }
+    let mut leaders: Vec<usize> = (0..tips.len()).collect();
+    fn leader(leaders: &mut [usize], mut i: usize) -> usize {
+        while leaders[i] != i {
+            leaders[i] = leaders[leaders[i]];
+            i = leaders[i];
+        }
+        i
+    }
+    for i in 0..tips.len() {
+        neighbours.for_each_near(tips[i], |j| {
+            let j = j as usize;
+            if j < i && (tips[j] - tips[i]).length_squared() < reach * reach {
+                let (a, b) = (leader(&mut leaders, i), leader(&mut leaders, j));
+                leaders[a.max(b)] = a.min(b);
+            }
+        });
+    }
+    (0..tips.len()).filter(|&i| leaders[i] == i).count() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tips_that_touch_are_one_clump() {
+        let tips: Vec<DVec3> = [0.0, 0.9, 1.8, 5.0, 5.5, 9.0].map(|x| DVec3::X * x).to_vec();
+        assert_eq!(clumps(&tips, 1.0), 3);
+        assert_eq!(clumps(&tips, 0.4), 6);
+        assert_eq!(clumps(&tips, 0.0), 6);
+        assert_eq!(clumps(&[], 1.0), 0);
+    }
+}
