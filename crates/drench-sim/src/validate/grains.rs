@@ -301,7 +301,7 @@ fn splash() -> Result<Measured, SimError> {
         simulation = { gravity = [0, 0, 0], fps = 50, substeps = 10 }\n\
         [liquid]\nmaterial = 'water'\nspacing = 0.01\n\
         fill = [{ kind = 'box', low = [-0.16, -0.04, -0.04], high = [-0.06, 0.04, 0.04], velocity = [1, 0, 0] }]\n\
-        [[grains]]\nname = 'sand'\nradius = 0.005\nwetness = {}\n\
+        [[grains]]\nname = 'sand'\nradius = 0.005\nsleep = false\nwetness = {}\n\
         fill = [{ kind = 'ball', centre = [0, 0, 0], radius = 0.05 }]\n";
     let source = Source::Text { name: "splash".to_owned(), text: text.to_owned(), directory: PathBuf::new() };
     let scene = drench_scene::load(source, None, &[]).expect("the scene of the case is sound");
