@@ -317,5 +317,5 @@ fn splash() -> Result<Measured, SimError> {
         simulation.advance_frame()?;
     }
     // Pairs of liquid and grains exchange impulses in single precision.
-    Ok(Measured::at_most(1e-5, (momentum(&simulation) - before).length() / before.length()))
+    Ok(Measured::at_most(1e-6, (momentum(&simulation) - before).length() / before.length()))
 }
