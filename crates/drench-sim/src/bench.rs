@@ -6,6 +6,7 @@ mod collisions;
 mod cords;
 mod hair;
 mod liquid;
+mod sand;
 
 use crate::SimError;
 use drench_geometry::field::Field;
@@ -206,19 +207,51 @@ pub const BENCHES: &[Bench] = &[
         run: || shape_matched(80_000, 20, 3.0),
     },
     Bench {
-        name: "grains-32k",
-        work: "32 000 grains that slump, alone; published with 8 000 liquid particles",
+        name: "sand-pile",
+        work: "32 000 grains + 8 000 liquid particles that soak in, all stages",
         stage: "step",
         published_ms: Some(9.4),
         published_where: SAND,
+        run: || sand::steps(32_000, 8_000),
+    },
+    Bench {
+        name: "sand-castle",
+        work: "25 000 grains + 70 000 liquid particles that soak in, all stages",
+        stage: "step",
+        published_ms: Some(26.7),
+        published_where: SAND,
+        run: || sand::steps(25_000, 70_000),
+    },
+    Bench {
+        name: "sand-bunny",
+        work: "35 000 grains + 64 000 liquid particles that soak in, all stages",
+        stage: "step",
+        published_ms: Some(33.3),
+        published_where: SAND,
+        run: || sand::steps(35_000, 64_000),
+    },
+    Bench {
+        name: "sand-large",
+        work: "160 000 grains + 16 000 liquid particles that soak in, all stages",
+        stage: "step",
+        published_ms: Some(48.5),
+        published_where: SAND,
+        run: || sand::steps(160_000, 16_000),
+    },
+    Bench {
+        name: "grains-32k",
+        work: "32 000 dry grains that slump",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
         run: || heap(32_000),
     },
     Bench {
         name: "grains-160k",
-        work: "160 000 grains that slump, alone; published with 16 000 liquid particles",
+        work: "160 000 dry grains that slump",
         stage: "step",
-        published_ms: Some(48.5),
-        published_where: SAND,
+        published_ms: None,
+        published_where: "",
         run: || heap(160_000),
     },
     Bench {

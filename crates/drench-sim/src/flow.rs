@@ -7,22 +7,27 @@ use crate::hair::Submerged;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State};
+use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::contact::Collider;
 use drench_physics::grains::{self, fill};
-use drench_physics::liquid::{self, Foreign, NO_BODY, Reactions};
+use drench_physics::liquid::{self, Foreign, LiquidModel, NO_BODY, Reactions};
 use drench_physics::wetting::soak;
 use glam::DVec3;
 
-/// Grains, and hair that gets wet, as the liquid feels them.
+/// The grains near the liquid, and hair that gets wet, as it feels them.
 #[derive(Debug, Default)]
 pub struct ForeignScratch {
+    /// Which grains they are, counted through all bodies.
+    numbers: Vec<u32>,
     positions: Vec<DVec3>,
     velocities: Vec<DVec3>,
     volumes: Vec<f64>,
     inverse_masses: Vec<f64>,
-    /// What the liquid gave them in this substep [N s], and then the force that comes to [N].
+    /// What the liquid gave them in this substep [N s].
     pushes: Vec<DVec3>,
+    /// The force that comes to, on every grain [N].
+    forces: Vec<DVec3>,
     /// Hair in the liquid comes after the grains.
     hair: Submerged,
 }
@@ -71,7 +76,7 @@ fn liquid(
     let skins = solids::skins(model, solids);
     let colliders = &solids::colliders(model, solids, &skins);
     model.walls.place(model, solids, &state.liquid, span.dt, walls);
-    foreign.gather(model, state);
+    foreign.gather(model, state, &body.model, span.dt);
     let carrier = |collider: &Collider| collider.body().map_or(NO_BODY, |body| body as u32);
     let collider_bodies: Vec<u32> = colliders.iter().map(carrier).collect();
     let surroundings = liquid::Surroundings {
@@ -91,6 +96,7 @@ fn liquid(
     let mut reactions = Reactions { bodies: states, pushes, foreign: &mut foreign.pushes };
     let tally = liquid::solve(&body.model, &mut state.liquid, liquid, &surroundings, &mut reactions, span.dt);
     let tally = tally.map_err(diverged(span, "liquid"))?;
+    foreign.give(span.dt);
     report.step_lengths(tally.shortest, tally.longest);
     let grains = foreign.positions.len() - foreign.hair.len();
     foreign.hair.carry(model, state, &foreign.pushes[grains..]);
@@ -116,11 +122,10 @@ fn grains(
     let colliders = &solids::colliders(model, solids, &skins);
     let State { grains: states, ledger, .. } = state;
     let carriers: Vec<Option<usize>> = colliders.iter().map(Collider::body).collect();
-    foreign.pushes.iter_mut().for_each(|push| *push /= span.dt);
     let mut first = 0;
     for ((body, state), scratch) in model.grains.iter().zip(states).zip(grains) {
         // What is poured in during this substep feels no liquid yet.
-        let forces = foreign.pushes.get(first..first + state.len()).unwrap_or_default();
+        let forces = foreign.forces.get(first..first + state.len()).unwrap_or_default();
         let surroundings =
             grains::Surroundings { gravity: model.scene.simulation.gravity, colliders, carried_by: &carriers, forces };
         first += state.len();
@@ -165,18 +170,34 @@ fn wetting(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
 }
 
 impl ForeignScratch {
-    /// Takes over where grains and hair are.
-    fn gather(&mut self, model: &Model, state: &State) {
+    /// Takes over where the grains that the liquid may meet within the substep, and hair, are.
+    fn gather(&mut self, model: &Model, state: &State, liquid: &LiquidModel, dt: f64) {
+        self.numbers.clear();
         self.positions.clear();
         self.velocities.clear();
         self.volumes.clear();
         self.inverse_masses.clear();
+        let (drops, speed) = (&state.liquid.positions, |velocities: &[DVec3]| {
+            ordered::max(velocities.len(), 0.0, |i| velocities[i].length_squared()).sqrt()
+        });
+        let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let (low, high) = drops.iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)));
+        let mut first = 0;
         for (body, grains) in model.grains.iter().zip(&state.grains) {
-            self.positions.extend_from_slice(&grains.positions);
-            self.velocities.extend_from_slice(&grains.velocities);
-            let volume = |radius: &f64| 4.0 / 3.0 * std::f64::consts::PI * radius.powi(3);
-            self.volumes.extend(grains.radii.iter().map(volume));
-            self.inverse_masses.extend((0..grains.len()).map(|grain| 1.0 / grains.mass(&body.model, grain)));
+            // Twice the way that they go, because collisions may make them faster meanwhile.
+            let way = 2.0 * dt * (speed(&state.liquid.velocities) + speed(&grains.velocities));
+            let reach = 2.0 * liquid.support() + way;
+            let (low, high) = (low - reach, high + reach);
+            for (grain, &position) in grains.positions.iter().enumerate() {
+                if position.cmpge(low).all() && position.cmple(high).all() {
+                    self.numbers.push((first + grain) as u32);
+                    self.positions.push(position);
+                    self.velocities.push(grains.velocities[grain]);
+                    self.volumes.push(4.0 / 3.0 * std::f64::consts::PI * grains.radii[grain].powi(3));
+                    self.inverse_masses.push(1.0 / grains.mass(&body.model, grain));
+                }
+            }
+            first += grains.len();
         }
         self.hair.find(model, state, |position, velocity, volume, mass| {
             self.positions.push(position);
@@ -186,6 +207,15 @@ impl ForeignScratch {
         });
         self.pushes.clear();
         self.pushes.resize(self.positions.len(), DVec3::ZERO);
+        self.forces.clear();
+        self.forces.resize(first, DVec3::ZERO);
+    }
+
+    /// Makes forces of what the liquid gave.
+    fn give(&mut self, dt: f64) {
+        for (&number, push) in self.numbers.iter().zip(&self.pushes) {
+            self.forces[number as usize] = *push / dt;
+        }
     }
 }
 

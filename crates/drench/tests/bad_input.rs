@@ -175,6 +175,49 @@ fn scenes_that_ask_for_the_impossible_are_refused() {
 }
 
 #[test]
+fn sand_and_water_that_cannot_be_are_refused() {
+    let place = Place::new();
+    const SCENE: &str = r#"
+name = "own"
+simulation = { frames = 1, fps = 25, substeps = 1 }
+[liquid]
+material = "water"
+spacing = 0.02
+[[liquid.emitter]]
+kind = "faucet"
+position = [0, 0.3, 0]
+radius = 0.03
+speed = 1
+[[solid]]
+name = "tank"
+shape = { kind = "tank", size = [0.4, 0.4, 0.4], wall = 0.05 }
+[[grains]]
+name = "sand"
+radius = 0.01
+distribution = "normal"
+spread = 0.1
+fill = [{ kind = "box", low = [-0.1, 0, -0.1], high = [0.1, 0.1, 0.1] }]
+wetness = { threshold = 0.1, most = 0.25, fluidised = 0.22 }
+"#;
+    let cases: &[(&str, &str, &[&str])] = &[
+        ("spread = 0.1", "spread = 0.34", &["which is no size", "make `spread` at most 0.3"]),
+        ("radius = 0.01", "radius = 0.3", &["about 0 grains", "`radius` smaller"]),
+        ("most = 0.25", "most = 0.05", &["hold less", "make `most` at least `threshold`"]),
+        ("fluidised = 0.22", "fluidised = 0.1", &["before they are over-wet", "make `fluidised` larger"]),
+        ("position = [0, 0.3, 0]", "position = [0, -0.02, 0]", &["emitter 1 is inside tank", "move it out"]),
+        ("spacing = 0.02", "spacing = 0.5", &["tank", "make `spacing` of [liquid] smaller"]),
+        (
+            "spacing = 0.02",
+            "spacing = 0.02\nviscosity = 0\nviscosity_solver = \"implicit\"",
+            &["no viscosity to solve implicitly", "give a viscosity"],
+        ),
+    ];
+    for (from, to, words) in cases {
+        run_scene(&place, &SCENE.replacen(from, to, 1)).exits(2).tells(words);
+    }
+}
+
+#[test]
 fn files_that_are_no_scenes_are_refused() {
     let place = Place::new();
     let cases: &[(&[u8], &[&str])] = &[

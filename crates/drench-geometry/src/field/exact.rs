@@ -46,6 +46,16 @@ pub(super) fn torus(p: DVec3, radius: f64, thickness: f64) -> (f64, DVec3) {
 /// An open tank: a floor and four walls, each a box. Outside, which is where things are kept, the nearest box is the
 /// nearest wall.
 pub(super) fn tank(p: DVec3, size: DVec3, wall: f64) -> (f64, DVec3) {
+    let (x, z) = (0.5 * size.x - p.x.abs(), 0.5 * size.z - p.z.abs());
+    if x > 0.0 && z > 0.0 && p.y > 0.0 && p.y <= size.y {
+        // Where things are mostly asked for: between the walls.
+        let (floor, across) = (p.y <= x && p.y <= z, x <= z);
+        return match (floor, across) {
+            (true, _) => (p.y, DVec3::Y),
+            (false, true) => (x, DVec3::NEG_X * 1f64.copysign(p.x)),
+            (false, false) => (z, DVec3::NEG_Z * 1f64.copysign(p.z)),
+        };
+    }
     let (outer, rise) = (size + DVec3::new(2.0, 0.0, 2.0) * wall, size.y + wall);
     // Walls stand beside the floor down to its underside, and the two pairs share their corners.
     let floor = (DVec3::NEG_Y * 0.5 * wall, DVec3::new(outer.x, wall, outer.z));

@@ -9,13 +9,17 @@ use crate::error::{PhysicsError, check};
 use crate::region::Region;
 use drench_geometry::neighbours::Neighbours;
 use drench_math::random::Stream;
-use glam::DVec3;
+use glam::{DVec3, UVec3};
 use rayon::prelude::*;
 
 /// Part of space that grains fill in a region: sand that was poured, not shaken.
 const DENSITY: f64 = 0.6;
 /// How far grains are shaken off their lattice, over its spacing.
 const SHAKE: f64 = 0.1;
+/// How deep the centre of a grain must be inside the region to begin with, over its radius.
+const INSIDE: f64 = 0.9;
+/// Probes along each axis when grains are estimated.
+const PROBES: u32 = 32;
 /// Rounds of pushing apart, and the overlap over the radius at which it is enough.
 const ROUNDS: usize = 60;
 const ENOUGH: f64 = 2e-3;
@@ -65,7 +69,7 @@ pub fn fill(
         let number = positions.len() as u64;
         let radius = model.sizes().draw(sizes, number);
         let position = place + shake.direction(2 * number) * (SHAKE * spacing * shake.uniform(2 * number + 1).cbrt());
-        if region.depth(position) >= 0.9 * radius {
+        if region.depth(position) >= INSIDE * radius {
             positions.push(position);
             radii.push(radius);
         }
@@ -191,7 +195,14 @@ fn lattice(places: DVec3) -> impl Iterator<Item = (i32, i32, i32)> {
 
 /// About how many grains fill a region, without filling it: what a check tells.
 pub fn estimate(model: &GrainModel, region: &Region) -> u64 {
-    (region.volume() * DENSITY / mean_volume(model)) as u64
+    let (low, high) = region.bounds();
+    let step = (high - low) / f64::from(PROBES);
+    let centre = |n: u32| {
+        let probe = UVec3::new(n % PROBES, n / PROBES % PROBES, n / PROBES / PROBES).as_dvec3() + 0.5;
+        region.depth(low + probe * step) >= INSIDE * model.sizes().radius
+    };
+    let inside = (0..PROBES.pow(3)).filter(|&n| centre(n)).count() as f64 * step.element_product();
+    (inside * DENSITY / mean_volume(model)) as u64
 }
 
 /// A round opening that pours grains.

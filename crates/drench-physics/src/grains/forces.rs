@@ -15,6 +15,8 @@ pub(crate) struct Context<'a> {
     pub law: Law,
     pub wet: Option<WetLaw>,
     pub positions: &'a [DVec3],
+    /// Where grains were when neighbours were searched [m].
+    pub origins: &'a [DVec3],
     pub movers: &'a [Mover],
     pub damp: &'a [Damp],
     pub vigil: &'a [Vigil],
@@ -39,6 +41,8 @@ pub(crate) struct Part<'a> {
     pub reactions: &'a mut [Reaction],
     pub touches: &'a mut [Touch],
     pub presses: &'a mut [Press],
+    /// How far grains are from the faces of touches while they are at their origins, at least [m].
+    pub clear: &'a [f64],
 }
 
 /// Forces of all contacts of these grains.
@@ -59,7 +63,8 @@ pub(crate) fn contacts(context: &Context, part: Part) {
     let (reactions, right_reactions) = part.reactions.split_at_mut(cut);
     let (touches, right_touches) = part.touches.split_at_mut(near);
     let (presses, right_presses) = part.presses.split_at_mut(near);
-    let left = Part { first: part.first, loads, stirred, links, reactions, touches, presses };
+    let (clear, right_clear) = part.clear.split_at(near);
+    let left = Part { first: part.first, loads, stirred, links, reactions, touches, presses, clear };
     let right = Part {
         first: middle,
         loads: right_loads,
@@ -68,6 +73,7 @@ pub(crate) fn contacts(context: &Context, part: Part) {
         reactions: right_reactions,
         touches: right_touches,
         presses: right_presses,
+        clear: right_clear,
     };
     rayon::join(|| contacts(context, left), || contacts(context, right));
 }
@@ -147,7 +153,13 @@ fn leaf<const WET: bool>(context: &Context, wet: Option<&WetLaw>, part: Part) {
             load.torque += (moment * lever + total.couple).as_dvec3();
             *reaction = Reaction::new(-total.force, moment * other_lever - total.couple);
         }
-        for (touch, press) in touches.iter_mut().zip(&mut part.presses[from..at]) {
+        let wandered = if touches.is_empty() { 0.0 } else { (x - context.origins[grain]).length_squared().sqrt() };
+        for ((touch, press), clear) in touches.iter_mut().zip(&mut part.presses[from..at]).zip(&part.clear[from..at]) {
+            if clear - wandered > f64::from(a.radius()) && !(WET && touch.bridge > 0.0) {
+                touch.remember(Memory::default());
+                *press = Press::default();
+                continue;
+            }
             *press = press_on::<WET>(context, wet, touch, rests);
             load.force += press.force;
             load.torque += press.couple;

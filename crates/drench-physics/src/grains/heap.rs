@@ -2,7 +2,7 @@
 
 use super::GrainModel;
 use super::solids::{self, Carrier, Solid};
-use super::state::{GrainState, Tally};
+use super::state::{GrainScratch, GrainState, Tally};
 use drench_math::ordered;
 use glam::{DVec2, DVec3};
 use std::collections::BTreeMap;
@@ -110,7 +110,14 @@ pub fn angle_of_repose(state: &GrainState) -> Option<f64> {
 }
 
 /// Enters what is true at the end of a solve into its tally.
-pub(super) fn count(model: &GrainModel, state: &GrainState, solids: &[Solid], carriers: &[Carrier], tally: &mut Tally) {
+pub(super) fn count(
+    model: &GrainModel,
+    state: &GrainState,
+    scratch: &GrainScratch,
+    solids: &[Solid],
+    carriers: &[Carrier],
+    tally: &mut Tally,
+) {
     let links = |range: std::ops::Range<usize>| {
         let (mut contacts, mut deepest) = (0_u64, 0.0_f64);
         for i in range {
@@ -128,10 +135,13 @@ pub(super) fn count(model: &GrainModel, state: &GrainState, solids: &[Solid], ca
     };
     let join = |a: (u64, f64), b: (u64, f64)| (a.0 + b.0, a.1.max(b.1));
     (tally.contacts, tally.overlap_max) = ordered::reduce(state.len(), (0, 0.0), links, join);
-    for touch in &state.touches {
+    for (touch, clear) in state.touches.iter().zip(&scratch.clear) {
         let (solid, grain) = (&solids[touch.solid as usize], touch.grain as usize);
         let carrier = solid.body.map(|body| &carriers[body]);
         let radius = state.radii[grain];
+        if clear - (state.positions[grain] - state.origins[grain]).length_squared().sqrt() > radius {
+            continue;
+        }
         if let Some(near) = solids::face(solid, carrier, state.positions[grain], radius, touch.face, 1.0)
             && near.distance < radius
         {

@@ -95,6 +95,11 @@ pub fn solve(
     }
     let moving = solids.iter().any(Solid::moves);
     let mut touches_stale = moving || state.solids as usize != solids.len();
+    if scratch.cleared != (state.listings, state.touches.len()) {
+        // Not known, as after a restart: look.
+        scratch.clear.clear();
+        scratch.clear.resize(state.touches.len(), f64::NEG_INFINITY);
+    }
     prepare(model, state, scratch);
     for step in 0..steps {
         if stale {
@@ -103,7 +108,7 @@ pub fn solve(
             touches_stale = true;
         }
         if touches_stale {
-            solids::list(state, &solids, bodies, skin + 2.0 * bridges, dt);
+            solids::list(state, scratch, &solids, bodies, skin + 2.0 * bridges, dt);
             touches_stale = false;
         }
         scratch.presses.resize(state.touches.len(), Default::default());
@@ -112,6 +117,7 @@ pub fn solve(
             law,
             wet,
             positions: &state.positions,
+            origins: &state.origins,
             movers: &scratch.movers,
             damp: &scratch.damp,
             vigil: &scratch.vigil,
@@ -132,6 +138,7 @@ pub fn solve(
             reactions: &mut scratch.reactions,
             touches: &mut state.touches,
             presses: &mut scratch.presses,
+            clear: &scratch.clear,
         };
         forces::contacts(&context, part);
         press_bodies(state, scratch, &solids, &carriers, bodies, pushes, h);
@@ -148,10 +155,10 @@ pub fn solve(
     if stale && search::disordered(state) {
         // The next step would search in any case: renumbering now disturbs nobody who counts on numbers.
         search::search(model, state, scratch, true)?;
-        solids::list(state, &solids, bodies, skin + 2.0 * bridges, dt);
+        solids::list(state, scratch, &solids, bodies, skin + 2.0 * bridges, dt);
         tally.searches += 1;
     }
-    heap::count(model, state, &solids, &carriers, &mut tally);
+    heap::count(model, state, scratch, &solids, &carriers, &mut tally);
     Ok(tally)
 }
 

@@ -55,8 +55,10 @@ pub(crate) fn search(
     scratch: &mut GrainScratch,
     renumber: bool,
 ) -> Result<(), PhysicsError> {
-    let reach =
-        SKIN * model.sizes().radius + model.wetness().map_or(0.0, |wetness| wetness.reach(model.sizes().most()));
+    let skin = SKIN * model.sizes().radius;
+    // Dry grains have no bridges.
+    let wetness = model.wetness().filter(|_| state.water.iter().any(|&water| water > 0.0));
+    let reach = skin + wetness.map_or(0.0, |wetness| wetness.reach(model.sizes().most()));
     let largest = state.radii.iter().copied().fold(0.0, f64::max);
     scratch.neighbours.rebuild(&state.positions, (2.0 * largest + reach).max(1e-9)).map_err(|_| lost(state))?;
     let search = &mut scratch.search;
@@ -75,13 +77,15 @@ pub(crate) fn search(
     let count = state.len();
     search.pieces.resize_with(count.div_ceil(PIECE), Found::default);
     let (neighbours, grains) = (&scratch.neighbours, &*state);
-    search.pieces.par_iter_mut().enumerate().for_each(|(piece, found)| {
+    let Search { pieces, old_offsets, old_links, before, .. } = search;
+    let old = Old { offsets: old_offsets, links: old_links, before };
+    pieces.par_iter_mut().enumerate().for_each(|(piece, found)| {
         found.counts.clear();
         found.partners.clear();
         // Neighbours in memory are mostly in the same cell: look around once.
         let (mut cell, mut around) = (None, Vec::with_capacity(27));
         for i in piece * PIECE..((piece + 1) * PIECE).min(count) {
-            let (x, radius) = (grains.positions[i], grains.radii[i] + reach);
+            let (x, radius) = (grains.positions[i], grains.radii[i]);
             let here = neighbours.cell_of(x);
             if cell != Some(here) {
                 cell = Some(here);
@@ -91,8 +95,12 @@ pub(crate) fn search(
             let first = found.partners.len();
             let mut offer = |j: usize| {
                 if j > i {
-                    let limit = radius + grains.radii[j];
-                    if (grains.positions[j] - x).length_squared() < limit * limit {
+                    let sum = radius + grains.radii[j];
+                    let square = (grains.positions[j] - x).length_squared();
+                    // Farther than a skin apart only a bridge that is there already can act.
+                    let (near, far) = (sum + skin, sum + reach);
+                    let wet = || grains.water[i] + grains.water[j] > 0.0;
+                    if square < near * near || square < far * far && wet() && old.bridged(i, j) {
                         found.partners.push(j as u32);
                     }
                 }
@@ -127,11 +135,42 @@ pub(crate) fn search(
     Ok(())
 }
 
+/// The links before, by the numbers that grains have now.
+struct Old<'a> {
+    offsets: &'a [u32],
+    links: &'a [Link],
+    /// Number before renumbering of each grain; empty if they kept theirs.
+    before: &'a [u32],
+}
+
+impl Old<'_> {
+    fn number(&self, grain: usize) -> usize {
+        if self.before.is_empty() { grain } else { self.before[grain] as usize }
+    }
+
+    /// Whether both grains were there when the old links were listed.
+    fn knows(&self, a: usize, b: usize) -> bool {
+        self.number(a).max(self.number(b)) + 1 < self.offsets.len()
+    }
+
+    /// What the contact of a, which will own it, and b remembers.
+    fn link(&self, a: usize, b: usize) -> Option<Link> {
+        let (owner, partner) = (self.number(a), self.number(b));
+        let (low, high) = (owner.min(partner), owner.max(partner));
+        let own = &self.links[self.offsets[low] as usize..self.offsets[low + 1] as usize];
+        own.iter().find(|old| old.partner as usize == high).map(|old| old.turned(b as u32, low != owner))
+    }
+
+    /// Whether a bridge spans two grains. Wet grains are put into the world with the bridges that reach; dry ones lose
+    /// theirs at once.
+    fn bridged(&self, a: usize, b: usize) -> bool {
+        !self.knows(a, b) || self.link(a, b).is_some_and(|link| link.bridge > 0.0)
+    }
+}
+
 /// Fills the new links with what the old ones remember.
 fn carry_over(state: &mut GrainState, search: &Search) {
-    let (old_offsets, old_links, before) = (&search.old_offsets, &search.old_links, &search.before);
-    let known = old_offsets.len().saturating_sub(1);
-    let number = |i: usize| if before.is_empty() { i } else { before[i] as usize };
+    let old = Old { offsets: &search.old_offsets, links: &search.old_links, before: &search.before };
     let mut rest = state.links.as_mut_slice();
     let mut spans = Vec::with_capacity(search.pieces.len());
     for (piece, found) in search.pieces.iter().enumerate() {
@@ -142,18 +181,13 @@ fn carry_over(state: &mut GrainState, search: &Search) {
     spans.into_par_iter().for_each(|(first, found, span)| {
         let mut partners = found.partners.iter().zip(span);
         for (k, &count) in found.counts.iter().enumerate() {
-            let a = number(first + k);
             for (&partner, link) in partners.by_ref().take(count as usize) {
-                let b = number(partner as usize);
-                let (low, high) = (a.min(b), a.max(b));
-                // Wet grains are put into the world with the bridges that reach; dry ones lose theirs at once.
-                *link = Link { partner, bridge: if high >= known { 1.0 } else { 0.0 }, ..Link::default() };
-                if low < known {
-                    let own = &old_links[old_offsets[low] as usize..old_offsets[low + 1] as usize];
-                    if let Some(old) = own.iter().find(|old| old.partner as usize == high) {
-                        *link = old.turned(partner, low != a);
-                    }
-                }
+                let (a, b) = (first + k, partner as usize);
+                let fresh = Link { partner, ..Link::default() };
+                *link = match old.knows(a, b) {
+                    true => old.link(a, b).unwrap_or(fresh),
+                    false => Link { bridge: 1.0, ..fresh },
+                };
             }
         }
     });

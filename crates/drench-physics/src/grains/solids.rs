@@ -3,7 +3,7 @@
 //! A distance field knows the nearest face only. In a corner a grain touches two or three: further ones are found by
 //! looking again from a radius off the faces that are known, and corrected for that step as if they were planes.
 
-use super::state::{GrainState, Touch};
+use super::state::{GrainScratch, GrainState, Touch};
 use crate::contact::Collider;
 use crate::rigid::BodyState;
 use glam::{DQuat, DVec3};
@@ -108,10 +108,18 @@ pub(crate) fn face(
 }
 
 /// Lists the grains near solids anew; what contacts remember is carried over. `reach` covers how far grains may move
-/// before the next call, `dt` is how long solids move.
-pub(crate) fn list(state: &mut GrainState, solids: &[Solid], bodies: &[BodyState], reach: f64, dt: f64) {
-    let (positions, radii, old) = (&state.positions, &state.radii, &state.touches);
-    let pieces: Vec<Vec<Touch>> = (0..state.positions.len().div_ceil(PIECE))
+/// before the next call, `dt` is how long solids move. Notes how far from each face a grain's centre is at
+/// least while it is where it was when neighbours were searched: it comes closer by no more than it moves.
+pub(crate) fn list(
+    state: &mut GrainState,
+    scratch: &mut GrainScratch,
+    solids: &[Solid],
+    bodies: &[BodyState],
+    reach: f64,
+    dt: f64,
+) {
+    let (positions, radii, old, origins) = (&state.positions, &state.radii, &state.touches, &state.origins);
+    let pieces: Vec<Vec<(Touch, f64)>> = (0..state.positions.len().div_ceil(PIECE))
         .into_par_iter()
         .map(|piece| {
             let grains = piece * PIECE..((piece + 1) * PIECE).min(positions.len());
@@ -127,9 +135,7 @@ pub(crate) fn list(state: &mut GrainState, solids: &[Solid], bodies: &[BodyState
                     let limit = radii[i] + reach + 1.5 * moved;
                     for number in 0..FACES as u32 {
                         let near = face(solid, None, positions[i], radii[i], number, 1.0);
-                        if near.is_none_or(|near| near.distance >= limit) {
-                            break;
-                        }
+                        let Some(near) = near.filter(|near| near.distance < limit) else { break };
                         let mut touch = Touch { grain: i as u32, solid: s as u32, face: number, ..Touch::default() };
                         while known < old.len() && old[known].key() < touch.key() {
                             known += 1;
@@ -137,7 +143,10 @@ pub(crate) fn list(state: &mut GrainState, solids: &[Solid], bodies: &[BodyState
                         if known < old.len() && old[known].key() == touch.key() {
                             touch = old[known];
                         }
-                        found.push(touch);
+                        // Further faces of curved solids may come closer faster, and so do solids that move.
+                        let steady = number == 0 && !solid.moves();
+                        let moved = (positions[i] - origins[i]).length_squared().sqrt();
+                        found.push((touch, if steady { near.distance - moved } else { f64::NEG_INFINITY }));
                     }
                 }
             }
@@ -146,5 +155,10 @@ pub(crate) fn list(state: &mut GrainState, solids: &[Solid], bodies: &[BodyState
         .collect();
     state.solids = solids.len() as u32;
     state.touches.clear();
-    pieces.iter().for_each(|found| state.touches.extend_from_slice(found));
+    scratch.clear.clear();
+    for (touch, distance) in pieces.into_iter().flatten() {
+        state.touches.push(touch);
+        scratch.clear.push(distance);
+    }
+    scratch.cleared = (state.listings, state.touches.len());
 }

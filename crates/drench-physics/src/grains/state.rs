@@ -308,6 +308,10 @@ pub struct GrainScratch {
     pub(crate) lower: Vec<(u32, u32)>,
     /// What each touch does.
     pub(crate) presses: Vec<Press>,
+    /// Distance of each touch's grain from the face when it is where neighbours were searched, at least [m].
+    pub(crate) clear: Vec<f64>,
+    /// What that was noted for: searches of the state, and touches.
+    pub(crate) cleared: (u64, usize),
     pub(crate) search: super::search::Search,
     /// Flows of water along links [kg].
     pub(crate) flows: Vec<f64>,
@@ -318,7 +322,7 @@ impl GrainScratch {
     pub fn memory(&self) -> usize {
         self.movers.capacity() * (size_of::<Mover>() + size_of::<Damp>() + size_of::<Load>() + 5)
             + self.reactions.capacity() * (size_of::<Reaction>() + 4)
-            + self.presses.capacity() * size_of::<Press>()
+            + self.presses.capacity() * (size_of::<Press>() + 8)
             + self.flows.capacity() * 8
             + self.search.memory()
     }

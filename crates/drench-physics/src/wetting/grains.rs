@@ -152,7 +152,7 @@ pub(crate) struct WetLaw {
     friction: f32,
     /// Wetness at fluidisation.
     fluidised: f32,
-    bridge: Option<Bridge>,
+    bridge: Option<Meniscus>,
     /// How much stronger bridges are than those of single grains. The strength of damp sand is a pull over an area, about gamma / R:
     /// grains k times as large as the sand they stand for need bridges k times as strong to hold as it does.
     strength: f32,
@@ -174,7 +174,7 @@ impl WetLaw {
             damping: w.damping as f32,
             friction: w.friction as f32,
             fluidised: (w.fluidised / w.threshold) as f32,
-            bridge: w.bridge,
+            bridge: w.bridge.map(Meniscus::new),
             strength: w.stands_for.map_or(1.0, |sand| model.sizes().radius / sand) as f32,
         })
     }
@@ -196,16 +196,44 @@ impl WetLaw {
     #[inline]
     pub fn bridge(&self, wet: &Wet, radius: f32, volume: f32, gap: f32, parting: f32, mass: f32) -> Option<f32> {
         let bridge = self.bridge.as_ref()?;
-        let (r, gap) = (f64::from(radius), f64::from(gap));
-        let volume = f64::from(volume).min(MOST_VOLUME * r * r * r);
-        if volume <= 0.0 || gap > bridge.rupture(volume) {
+        let volume = volume.min(MOST_VOLUME as f32 * radius * radius * radius);
+        // The law of `Bridge::rupture`, cubed.
+        if volume <= 0.0 || gap * gap * gap > bridge.rupture * volume {
             return None;
         }
-        let pull = bridge.pull(r, volume, gap) as f32 * wet.fading * self.strength;
-        Some(match *bridge {
-            Bridge::Willett { .. } => pull,
-            Bridge::Empirical { strength, .. } => (strength as f32 * mass * wet.missing * parting).clamp(0.0, pull),
+        let bound = bridge.pull * radius * wet.fading * self.strength;
+        Some(match bridge.damping {
+            None if gap > 0.0 => {
+                let s = gap * (radius / volume).sqrt();
+                bound / (1.0 + 1.05 * s + 2.5 * s * s)
+            }
+            None => bound,
+            Some(damping) => (damping * mass * wet.missing * parting).clamp(0.0, bound),
         })
+    }
+}
+
+/// A [`Bridge`], rounded once.
+#[derive(Clone, Copy, Debug)]
+struct Meniscus {
+    /// Pull in contact over Derjaguin's radius [N/m].
+    pull: f32,
+    /// Cube of the gap at rupture over the volume.
+    rupture: f32,
+    /// What grains that part are held back with [1/s]; none where the meniscus pulls of itself.
+    damping: Option<f32>,
+}
+
+impl Meniscus {
+    fn new(bridge: Bridge) -> Self {
+        Self {
+            pull: bridge.pull(1.0, 1.0, 0.0) as f32,
+            rupture: bridge.rupture(1.0).powi(3) as f32,
+            damping: match bridge {
+                Bridge::Willett { .. } => None,
+                Bridge::Empirical { strength, .. } => Some(strength as f32),
+            },
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | absorption | a grain asks every liquid particle it touches for (1 - exp(-`absorption` dt)) m / n, n the grains that ask it, and takes what fits |
 //! | spreading | i -> j: a min(M_i, M_j) (e_i - e_j), e = max(0, q - threshold), a = (1 - exp(-k dt)) / (1 + max(n_i, n_j)) |
-//! | k | c^2 `downward` + (1 - c^2) `sideways` for a way down, c the cosine to gravity; `upward` for a way up |
+//! | k | (c^4 `downward` + s^4 `sideways`) / (c^4 + s^4) for a way down, c and s the cosine and sine to gravity; `upward` for a way up |
 //! | drying | (1 - exp(-`evaporation` dt)) of its water |
 //!
 //! M is the dry mass, q the water over it, n the number of grains nearby. Every exchange is one number that is taken here and
@@ -247,8 +247,9 @@ impl Rates<'_> {
     fn part(&self, way: DVec3) -> f64 {
         let cosine = way.dot(self.down);
         let square = (cosine * cosine).min(1.0);
-        let steep = if cosine > 0.0 { self.wetness.downward } else { self.wetness.upward };
-        let rate = square * steep + (1.0 - square) * self.wetness.sideways;
+        let (steep, level) = (square * square, (1.0 - square) * (1.0 - square));
+        let along = if cosine > 0.0 { self.wetness.downward } else { self.wetness.upward };
+        let rate = (steep * along + level * self.wetness.sideways) / (steep + level);
         -(-rate * self.dt).exp_m1()
     }
 }

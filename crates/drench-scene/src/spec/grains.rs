@@ -23,9 +23,9 @@ section! {
         /// Density of the grains themselves [kg/m3].
         pub density: f64 = quantity(DENSITY).at_least(1.0).at_most(1e5).or(2650.0),
         /// Coulomb friction between grains; on solids it is that of the solid.
-        pub friction: f64 = quantity(RATIO).at_least(0.0).at_most(10.0).or(0.5),
+        pub friction: f64 = quantity(RATIO).at_least(0.0).at_most(10.0).or(0.6),
         /// Rolling friction: how far off centre a contact pushes, over the radius.
-        pub rolling_friction: f64 = quantity(RATIO).at_least(0.0).at_most(10.0).or(0.1),
+        pub rolling_friction: f64 = quantity(RATIO).at_least(0.0).at_most(10.0).or(0.3),
         /// Restitution: what is left of the normal speed after a collision.
         pub restitution: f64 = quantity(RATIO).at_least(0.05).at_most(1.0).or(0.4),
         /// Overlap of two grains that meet at `speed`, over their radius: stiffness follows from it. Less is stiffer and slower.

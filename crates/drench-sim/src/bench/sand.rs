@@ -1,0 +1,78 @@
+//! Sand and water together [Rungjiratananon2012, table 5.2]: a bed of sand, and water that falls on it and soaks in.
+
+use crate::{SimError, Simulation};
+use drench_scene::{Scene, Source};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Radius of a grain and spacing of the water [m].
+const RADIUS: f64 = 2e-3;
+const SPACING: f64 = 4e-3;
+/// Part of space that a bed is filled with when it is made.
+const FILLED: f64 = 0.56;
+/// Steps in a timed run, and runs.
+const STEPS: u32 = 20;
+const RUNS: u32 = 12;
+
+/// Time of one step [ms] of about so many grains and liquid particles. As published, a step moves everything once: liquid, grains, and
+/// the water that goes from one to the other. No grain sleeps.
+pub(super) fn steps(grains: usize, liquid: usize) -> Result<Vec<f64>, SimError> {
+    // Until water and sand have met, in steps as long as the liquid allows.
+    let mut falling = Simulation::build(&scene(grains, liquid, 1.0 / 25.0, 10))?;
+    falling.advance_frame()?;
+    let step = falling.world().model.grains[0].model.longest_step();
+    let mut simulation = Simulation::build(&scene(grains, liquid, f64::from(STEPS) * step, STEPS))?;
+    simulation.restore(&falling.checkpoint())?;
+    (0..RUNS)
+        .map(|_| {
+            let start = Instant::now();
+            simulation.advance_frame()?;
+            Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(STEPS))
+        })
+        .collect()
+}
+
+/// A square tank with the sand in it as deep as it is wide, half of it below a block of water.
+fn scene(grains: usize, liquid: usize, frame: f64, substeps: u32) -> Scene {
+    let volume = |count: usize, each: f64, filled: f64| count as f64 * each / filled;
+    let sand = volume(grains, 4.0 / 3.0 * std::f64::consts::PI * RADIUS.powi(3), FILLED);
+    let water = volume(liquid, SPACING.powi(3), 1.0);
+    // Walls in whole spacings, so that the block of water has the particles that it should have.
+    let half = (sand.cbrt() / (2.0 * SPACING)).round() * SPACING;
+    let bed = sand / (4.0 * half * half);
+    let block = water / (4.0 * half * half);
+    let text = format!(
+        "name = 'bench'\n\
+         simulation = {{ fps = {fps}, substeps = {substeps} }}\n\
+         ground = {{ height = 0 }}\n\
+         [liquid]\nmaterial = 'water'\nspacing = {SPACING}\n\
+         fill = [{{ kind = 'box', low = [{low}, {bed}, {low}], high = [{half}, {top}, {half}], velocity = [0, -1, 0] }}]\n\
+         [[solid]]\nname = 'tank'\nfriction = 0.6\n\
+         shape = {{ kind = 'tank', size = [{edge}, {high}, {edge}], wall = '2 cm' }}\n\
+         [[grains]]\nname = 'sand'\nradius = {RADIUS}\nspeed = 0.5\nsleep = false\nwetness = {{}}\n\
+         fill = [{{ kind = 'box', low = [{low}, 0, {low}], high = [{half}, {bed}, {half}] }}]\n",
+        fps = 1.0 / frame,
+        low = -half,
+        top = bed + block,
+        edge = 2.0 * half,
+        high = 2.0 * (bed + block),
+    );
+    let source = Source::Text { name: "bench".to_owned(), text, directory: PathBuf::new() };
+    drench_scene::load(source, None, &[]).expect("the scene of the bench is sound")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scene_has_the_particles_that_it_should_have() {
+        for (grains, liquid) in [(32_000, 8_000), (25_000, 70_000)] {
+            let built = Simulation::build(&scene(grains, liquid, 0.04, 10)).unwrap();
+            let state = &built.world().state;
+            let (sand, water) = (state.grains[0].len() as f64, state.liquid.len() as f64);
+            assert!((sand / grains as f64 - 1.0).abs() < 0.03, "{sand} of {grains}");
+            assert!((water / liquid as f64 - 1.0).abs() < 0.03, "{water} of {liquid}");
+        }
+    }
+}
