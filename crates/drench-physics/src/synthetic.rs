@@ -1,6 +1,7 @@
 //! Hair on a ball, for benches and tests: no mesh, no groom, the same strands every time.
 
 use crate::strands::{RestShape, Roots};
+use crate::wetting::hair::{Fibre, Groom};
 use drench_math::random::Stream;
 use glam::DVec3;
 
@@ -80,4 +81,50 @@ fn morton(p: DVec3) -> u64 {
         (0..10).fold(0, |bits, b| bits | (cell >> b & 1) << (3 * b))
     };
     spread(p.x) | spread(p.y) << 1 | spread(p.z) << 2
+}
+
+/// Straight strands side by side.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bundle {
+    /// First vertex of each strand, and the vertex count.
+    pub offsets: Vec<u32>,
+    /// Positions [m].
+    pub positions: Vec<DVec3>,
+    /// Masses of the vertices [kg].
+    pub masses: Vec<f32>,
+    /// Length of the segment that ends at each vertex [m].
+    pub lengths: Vec<f32>,
+}
+
+/// Mass of a segment in a [`Bundle`] [kg].
+const MASS: f32 = 1e-7;
+
+impl Bundle {
+    /// Strands of `vertices` vertices, `length` apart, from each of the roots along `way`.
+    pub fn new(roots: &[DVec3], way: DVec3, vertices: u32, length: f64) -> Self {
+        let count = roots.len() as u32;
+        let place = |root: &DVec3| {
+            let root = *root;
+            (0..vertices).map(move |k| root + way * (length * f64::from(k)))
+        };
+        let end = |k: u32| if k == 0 || k + 1 == vertices { 0.5 * MASS } else { MASS };
+        Self {
+            offsets: (0..=count).map(|s| s * vertices).collect(),
+            positions: roots.iter().flat_map(place).collect(),
+            masses: (0..count).flat_map(|_| (0..vertices).map(end)).collect(),
+            lengths: (0..count).flat_map(|_| (0..vertices).map(|k| if k == 0 { 0.0 } else { length as f32 })).collect(),
+        }
+    }
+
+    /// `side` x `side` strands, `apart` from each other, hanging down.
+    pub fn hanging(side: u32, apart: f64, vertices: u32, length: f64) -> Self {
+        let roots: Vec<DVec3> =
+            (0..side * side).map(|k| DVec3::new(f64::from(k % side), 0.0, f64::from(k / side)) * apart).collect();
+        Self::new(&roots, DVec3::NEG_Y, vertices, length)
+    }
+
+    /// As a groom that gets wet.
+    pub fn groom(&self, fibre: Fibre) -> Groom<'_> {
+        Groom { offsets: &self.offsets, masses: &self.masses, lengths: &self.lengths, fibre }
+    }
 }

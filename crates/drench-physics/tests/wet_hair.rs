@@ -2,50 +2,12 @@
 
 use drench_math::random::Stream;
 use drench_physics::liquid::{Droplet, LiquidState};
+use drench_physics::synthetic::Bundle;
 use drench_physics::wetting::hair::{
-    self, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings, Tally,
+    self, Clinging, Cohesion, Estimate, Fibre, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings,
+    Tally,
 };
 use glam::DVec3;
-
-/// Straight strands side by side.
-struct Bundle {
-    offsets: Vec<u32>,
-    positions: Vec<DVec3>,
-    masses: Vec<f32>,
-    lengths: Vec<f32>,
-}
-
-const MASS: f32 = 1e-7;
-
-impl Bundle {
-    /// Strands of `vertices` vertices, `length` apart, from each of the roots along `way`.
-    fn new(roots: &[DVec3], way: DVec3, vertices: u32, length: f64) -> Self {
-        let count = roots.len() as u32;
-        let place = |root: &DVec3| {
-            let root = *root;
-            (0..vertices).map(move |k| root + way * (length * f64::from(k)))
-        };
-        let end = |k: u32| if k == 0 || k + 1 == vertices { 0.5 * MASS } else { MASS };
-        Self {
-            offsets: (0..=count).map(|s| s * vertices).collect(),
-            positions: roots.iter().flat_map(place).collect(),
-            masses: (0..count).flat_map(|_| (0..vertices).map(end)).collect(),
-            lengths: (0..count).flat_map(|_| (0..vertices).map(|k| if k == 0 { 0.0 } else { length as f32 })).collect(),
-        }
-    }
-
-    /// `side` x `side` strands, `apart` from each other, hanging down.
-    fn hanging(side: u32, apart: f64, vertices: u32, length: f64) -> Self {
-        let roots: Vec<DVec3> =
-            (0..side * side).map(|k| DVec3::new(f64::from(k % side), 0.0, f64::from(k / side)) * apart).collect();
-        Self::new(&roots, DVec3::NEG_Y, vertices, length)
-    }
-
-    fn hair(&self, medium: Medium, fibre: Fibre) -> Hair {
-        let groom = Groom { offsets: &self.offsets, masses: &self.masses, lengths: &self.lengths, fibre };
-        Hair::new(medium, &[groom]).unwrap()
-    }
-}
 
 /// Hair, its water and the liquid around it.
 struct Bath {
@@ -64,7 +26,7 @@ const RADIUS: f64 = 1.5e-3;
 
 impl Bath {
     fn new(bundle: Bundle, medium: Medium, fibre: Fibre, wetness: [f64; 2]) -> Self {
-        let hair = bundle.hair(medium, fibre);
+        let hair = Hair::new(medium, &[bundle.groom(fibre)]).unwrap();
         let water = HairWater::new(&hair, &[wetness]);
         let velocities = vec![DVec3::ZERO; bundle.positions.len()];
         let (scratch, liquid) = (HairScratch::default(), LiquidState::default());
@@ -288,7 +250,7 @@ fn the_same_bits_on_any_number_of_threads() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let bundle = Bundle::hanging(2, 1e-3, 3, 1e-3);
-    let groom = |fibre| Groom { offsets: &bundle.offsets, masses: &bundle.masses, lengths: &bundle.lengths, fibre };
+    let groom = |fibre| bundle.groom(fibre);
     let refused = |medium, fibre| Hair::new(medium, &[groom(fibre)]).unwrap_err().to_string();
     let (medium, fibre) = (Medium::default(), Fibre::default());
     for (message, name) in [
@@ -315,4 +277,92 @@ fn what_makes_no_sense_is_refused() {
         bath.step(1e-2);
     }
     assert!((bath.total() / before - 1.0).abs() < 1e-12);
+}
+
+/// Two strands side by side, `apart` [m], as wet as said; where they are after a second, and how many bridges hold them.
+fn side_by_side(apart: f64, dampness: f64, force: f64) -> (f64, u64) {
+    let (medium, fibre) = idle();
+    let roots = [DVec3::ZERO, DVec3::X * apart];
+    let mut bath = Bath::new(Bundle::new(&roots, DVec3::NEG_Y, 21, 2e-3), medium, fibre, [0.0; 2]);
+    let room = fibre.between + fibre.around;
+    for i in 0..bath.water.around.len() {
+        bath.water.around[i] = dampness * room * f64::from(bath.hair.masses()[i]);
+    }
+    // Roots are held.
+    let light = |i: usize| if i % 21 == 0 { 0.0 } else { 1.0 / (3.0 * f64::from(bath.bundle.masses[i])) };
+    let masses: Vec<f64> = (0..42).map(light).collect();
+    let radii = vec![4e-5; masses.len()];
+    let cohesion = Cohesion { reach: 2e-3, pull: 1e-3 };
+    let mut bridges = 0;
+    for _ in 0..500 {
+        bath.step(2e-3);
+        for (i, v) in bath.velocities.iter_mut().enumerate() {
+            // Loose strands that are drawn apart, in thick air.
+            v.x += if i < 21 { -force } else { force } * masses[i] * 2e-3;
+            *v /= 1.0 + 5.0 * 2e-3;
+        }
+        let strands = Clinging {
+            positions: &bath.bundle.positions,
+            velocities: &mut bath.velocities,
+            inverse_masses: &masses,
+            radii: &radii,
+        };
+        bridges = hair::cling(&bath.hair, &mut bath.water, &mut bath.scratch, &cohesion, strands, 2e-3).unwrap();
+        let moved = bath.velocities.iter().map(|v| *v * 2e-3);
+        bath.bundle.positions.iter_mut().zip(moved).for_each(|(x, moved)| *x += moved);
+    }
+    (bath.bundle.positions[30].x - bath.bundle.positions[9].x, bridges)
+}
+
+#[test]
+fn wet_strands_attract_hold_and_let_go_at_the_stated_reach() {
+    let contact = 8e-5;
+    // Full of water: across 2 mm.
+    let (gap, bridges) = side_by_side(1.9e-3, 1.0, 0.0);
+    assert!(bridges > 10 && (gap - contact).abs() < 2e-5, "{gap} {bridges}");
+    assert_eq!(side_by_side(2.2e-3, 1.0, 0.0), (2.2e-3, 0));
+    // Half full: across 1 mm.
+    let (gap, _) = side_by_side(0.95e-3, 0.5, 0.0);
+    assert!((gap - contact).abs() < 2e-5, "{gap}");
+    assert_eq!(side_by_side(1.2e-3, 0.5, 0.0), (1.2e-3, 0));
+    // Each vertex is held by 1e-3 N/m over 2 mm, from both sides.
+    let (gap, bridges) = side_by_side(0.1e-3, 1.0, 1e-6);
+    assert!(gap < 2e-3 && bridges > 10, "{gap}");
+    let (gap, bridges) = side_by_side(0.1e-3, 1.0, 2e-5);
+    assert!(gap > 2.1e-3 && bridges == 0, "{gap}");
+    // Dry strands do not.
+    assert_eq!(side_by_side(1e-3, 0.0, 0.0), (1e-3, 0));
+}
+
+#[test]
+fn what_one_strand_gains_by_clinging_the_others_lose() {
+    let (medium, fibre) = idle();
+    let mut bath = Bath::new(Bundle::hanging(8, 0.9e-3, 15, 3e-3), medium, fibre, [1.0, 1.0]);
+    let stream = Stream::new(9, "cling");
+    for (i, (x, v)) in bath.bundle.positions.iter_mut().zip(&mut bath.velocities).enumerate() {
+        *x += stream.direction(i as u64) * 3e-4;
+        *v = stream.direction(1_000_000 + i as u64);
+    }
+    let masses: Vec<f64> = bath.bundle.masses.iter().map(|&m| 1.0 / f64::from(m)).collect();
+    let momentum = |v: &[DVec3]| v.iter().zip(&masses).map(|(v, m)| *v / *m).sum::<DVec3>();
+    let energy = |v: &[DVec3]| v.iter().zip(&masses).map(|(v, m)| v.length_squared() / m).sum::<f64>();
+    bath.step(1e-3);
+    let radii = vec![1e-4; masses.len()];
+    let cohesion = Cohesion { reach: 2e-3, pull: 1e3 };
+    let mut bridges = 0;
+    for _ in 0..10 {
+        let before = (momentum(&bath.velocities), energy(&bath.velocities));
+        let strands = Clinging {
+            positions: &bath.bundle.positions,
+            velocities: &mut bath.velocities,
+            inverse_masses: &masses,
+            radii: &radii,
+        };
+        bridges = hair::cling(&bath.hair, &mut bath.water, &mut bath.scratch, &cohesion, strands, 1e-3).unwrap();
+        let change = momentum(&bath.velocities) - before.0;
+        assert!(change.length() < 1e-18, "{change}");
+        // However strong, it only brings velocities together.
+        assert!(energy(&bath.velocities) < 1.01 * before.1);
+    }
+    assert!(bridges > 500, "{bridges}");
 }

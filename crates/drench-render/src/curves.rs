@@ -2,10 +2,11 @@
 //! Catmull-Rom spline with as many points as the picture can show.
 
 use crate::camera::Camera;
+use crate::fibre::water::{Water, Wetness, per_vertex};
 use crate::{HairLook, RenderError, Settings, tubes};
 use drench_geometry::groom::children;
 use drench_io::{Domain, Frame, SolidBody, StrandBody, Values};
-use drench_math::random::Stream;
+use drench_math::random::{Stream, mix};
 use glam::Vec3;
 use rayon::prelude::*;
 
@@ -15,6 +16,11 @@ pub(crate) const POINT_LIMIT: u64 = 60_000_000;
 const DEFAULT_RADIUS: f32 = 35e-6;
 /// Strands a parallel chunk holds.
 const CHUNK: usize = 1024;
+
+/// How near wet children lie to their nearest guide at the tip: what is left of their distance from it.
+const CLUMP: f32 = 0.1;
+/// One of so many children leaves the lock.
+const STRAYS: u64 = 14;
 
 /// In place of a number of points: the strand cannot be drawn.
 const UNDRAWABLE: u32 = u32::MAX;
@@ -30,7 +36,7 @@ pub(crate) struct Detail {
 
 /// A number from 0 to 1 that has nothing to do with the strand's other random traits.
 fn lot(random: u64) -> f32 {
-    (drench_math::random::mix(random ^ 0x5bf0_3635) >> 40) as f32 / (1u64 << 24) as f32
+    (mix(random ^ 0x5bf0_3635) >> 40) as f32 / (1u64 << 24) as f32
 }
 
 /// All curves of a picture, flat. Points of the same strand follow each other, so point `i` begins a segment if
@@ -40,6 +46,8 @@ pub(crate) struct Curves {
     pub positions: Vec<Vec3>,
     pub radii: Vec<f32>,
     pub strand: Vec<u32>,
+    /// Water at each point, or nothing at all if all strands are dry.
+    water: Vec<Water>,
     pub strands: Vec<Strand>,
     /// Strands that were left out because a coordinate is not finite.
     pub skipped: u64,
@@ -57,6 +65,8 @@ pub(crate) struct Strand {
     pub look: u32,
     /// Random bits that are the same in every frame.
     pub random: u64,
+    /// The same of its nearest guide, or its own if it is simulated.
+    pub lock: u64,
 }
 
 impl Curves {
@@ -73,6 +83,12 @@ impl Curves {
         let (first, last) = (strand.first as usize, (strand.first + strand.count - 1) as usize);
         let (a, b) = (i.saturating_sub(1).max(first), (i + 1).min(last));
         (self.positions[b] - self.positions[a]).try_normalize().unwrap_or(Vec3::Y)
+    }
+
+    /// Water at point `i`.
+    #[inline]
+    pub fn water(&self, i: usize) -> Water {
+        self.water.get(i).copied().unwrap_or(Water::NONE)
     }
 
     /// Position of point `i` along its strand, 0 root to 1 tip.
@@ -94,12 +110,16 @@ impl Curves {
         self.positions.clear();
         self.radii.clear();
         self.strand.clear();
+        self.water.clear();
         self.strands.clear();
         self.skipped = 0;
         let stream = Stream::new(settings.seed, "strand look");
         for (look, body) in frame.strands.iter().enumerate() {
             let source = Source::new(body, frame, looks[look].width)?;
             self.append(&source, look as u32, stream.child(look as u64), camera, detail)?;
+        }
+        if !self.water.is_empty() {
+            self.water.resize(self.positions.len(), Water::NONE);
         }
         Ok(())
     }
@@ -142,10 +162,14 @@ impl Curves {
         self.positions.resize(needed as usize, Vec3::ZERO);
         self.radii.resize(needed as usize, 0.0);
         self.strand.resize(needed as usize, 0);
+        if source.wetness.is_some() {
+            self.water.resize(needed as usize, Water::NONE);
+        }
         let mut first = start as u32;
         let mut chunks = Vec::with_capacity(count.div_ceil(CHUNK));
         let (mut positions, mut radii, mut ids) =
             (&mut self.positions[start..], &mut self.radii[start..], &mut self.strand[start..]);
+        let mut water = self.water.get_mut(start..).filter(|_| source.wetness.is_some()).unwrap_or_default();
         for (chunk, points) in self.points.chunks(CHUNK).enumerate() {
             let id = self.strands.len() as u32;
             for (k, &n) in points.iter().enumerate() {
@@ -153,7 +177,8 @@ impl Curves {
                     continue;
                 }
                 let random = stream.bits(source.identity(chunk * CHUNK + k));
-                self.strands.push(Strand { first, count: n, look, random });
+                let lock = stream.bits(source.lock(chunk * CHUNK + k));
+                self.strands.push(Strand { first, count: n, look, random, lock });
                 first += n;
             }
             let total = points.iter().sum::<u32>() as usize;
@@ -163,9 +188,11 @@ impl Curves {
             radii = rest;
             let (s, rest) = ids.split_at_mut(total);
             ids = rest;
-            chunks.push((chunk, id, points, p, r, s));
+            let (w, rest) = water.split_at_mut(total.min(water.len()));
+            water = rest;
+            chunks.push((chunk, id, points, p, r, s, w));
         }
-        chunks.into_par_iter().for_each(|(chunk, mut id, points, positions, radii, ids)| {
+        chunks.into_par_iter().for_each(|(chunk, mut id, points, positions, radii, ids, water)| {
             let mut nodes = Nodes::default();
             let mut at = 0;
             for (k, &n) in points.iter().enumerate() {
@@ -175,6 +202,9 @@ impl Curves {
                 let end = at + n as usize;
                 source.read(chunk * CHUNK + k, &mut nodes);
                 nodes.resample(&mut positions[at..end], &mut radii[at..end], 1.0 / nodes.share(camera, detail));
+                if let Some(water) = water.get_mut(at..end) {
+                    nodes.resample_water(water);
+                }
                 ids[at..end].fill(id);
                 id += 1;
                 at = end;
@@ -190,6 +220,7 @@ struct Source<'a> {
     strands: usize,
     radius: Option<&'a [f32]>,
     ids: Option<&'a [u32]>,
+    wetness: Option<Wetness<'a>>,
     skin: Option<&'a SolidBody>,
     children: usize,
     width: f32,
@@ -205,10 +236,7 @@ impl<'a> Source<'a> {
         if strands > 0 && *body.offsets.last().unwrap_or(&0) as usize > body.positions.len() {
             return Err(malformed("its offsets lead past its last position"));
         }
-        let radius = match body.attributes.get("radius").map(|a| (a.domain, &a.values)) {
-            Some((Domain::Vertex, Values::F32(values))) if values.len() == body.positions.len() => Some(&values[..]),
-            _ => None,
-        };
+        let (radius, wetness) = (per_vertex(body, "radius"), Wetness::of(body));
         let ids = match body.attributes.get("id").map(|a| (a.domain, &a.values)) {
             Some((Domain::Strand, Values::U32(values))) if values.len() == strands => Some(&values[..]),
             _ => None,
@@ -231,7 +259,7 @@ impl<'a> Source<'a> {
                 return Err(malformed("a child stands on a triangle that does not exist"));
             }
         }
-        Ok(Self { body, strands, radius, ids, skin, children, width })
+        Ok(Self { body, strands, radius, ids, wetness, skin, children, width })
     }
 
     fn len(&self) -> usize {
@@ -247,14 +275,19 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// The identity of the simulated strand that this one follows.
+    fn lock(&self, strand: usize) -> u64 {
+        let guide = self.body.children.as_ref().and_then(|c| c.guides.get(strand.checked_sub(self.strands)?));
+        self.identity(guide.map_or(strand, |guides| guides[0] as usize))
+    }
+
     fn read(&self, strand: usize, nodes: &mut Nodes) {
         nodes.positions.clear();
         nodes.radii.clear();
+        nodes.water.clear();
         if strand < self.strands {
-            for i in self.range(strand) {
-                nodes.positions.push(Vec3::from(self.body.positions[i]));
-                nodes.radii.push(self.radius_at(strand, i));
-            }
+            nodes.positions.extend(self.range(strand).map(|i| Vec3::from(self.body.positions[i])));
+            self.read_hair(strand, nodes);
         } else {
             self.read_child(strand - self.strands, nodes);
         }
@@ -270,10 +303,20 @@ impl<'a> Source<'a> {
             let s = (i - range.start) as f32 / (range.len() - 1).max(1) as f32;
             DEFAULT_RADIUS * (1.0 - 0.7 * s)
         };
-        self.radius.map_or_else(taper, |r| r[i]) * self.width
+        self.radius.map_or_else(taper, |r| r[i])
     }
 
-    /// A child stands on its own skin point and follows its guides; it is as thick as the nearest of them.
+    /// What the vertices of a simulated strand are like: how thick, with the film around them, and how wet.
+    fn read_hair(&self, strand: usize, nodes: &mut Nodes) {
+        for i in self.range(strand) {
+            let radius = self.radius_at(strand, i);
+            let film = self.wetness.map_or(0.0, |wetness| wetness.film(i));
+            nodes.radii.push((radius + film) * self.width);
+            nodes.water.extend(self.wetness.map(|wetness| wetness.at(i, radius)));
+        }
+    }
+
+    /// A child stands on its own skin point and follows its guides; it is as thick and as wet as the nearest of them.
     fn read_child(&self, child: usize, nodes: &mut Nodes) {
         let (Some(c), Some(skin)) = (&self.body.children, self.skin) else { return };
         let corner = |v: u32| skin.positions.get(v as usize).map_or(Vec3::NAN, |&p| Vec3::from(p));
@@ -283,7 +326,8 @@ impl<'a> Source<'a> {
         let guides = c.guides[child].map(|guide| &self.body.positions[self.range(guide as usize)]);
         nodes.positions.extend(children::follow(guides, c.weights[child], c.length_ratio[child], root));
         let nearest = c.guides[child][0] as usize;
-        nodes.radii.extend(self.range(nearest).map(|i| self.radius_at(nearest, i)));
+        self.read_hair(nearest, nodes);
+        nodes.cling(guides[0], c.length_ratio[child], mix(self.identity(self.strands + child)));
     }
 }
 
@@ -292,9 +336,33 @@ impl<'a> Source<'a> {
 struct Nodes {
     positions: Vec<Vec3>,
     radii: Vec<f32>,
+    /// Empty if the groom is dry.
+    water: Vec<Water>,
 }
 
 impl Nodes {
+    /// Draws a wet child to its guide, the more the farther from the root: a guide with its children is a lock that
+    /// tapers. `ratio` is the child's length over that of its guides.
+    fn cling(&mut self, guide: &[[f32; 3]], ratio: f32, random: u64) {
+        let last = guide.len().saturating_sub(1);
+        // Locks have a thickness, and some hairs stand off.
+        let loose = if random.is_multiple_of(STRAYS) { 0.6 } else { 0.25 * lot(random) };
+        let most = (1.0 - CLUMP) * (1.0 - loose);
+        for (i, (p, water)) in self.positions.iter_mut().zip(&self.water).enumerate() {
+            let left = 1.0 - i as f32 / last.max(1) as f32;
+            let place = (i as f32 * ratio).min(last as f32);
+            let low = (place as usize).min(last.saturating_sub(1));
+            let high = (low + 1).min(last);
+            let target = Vec3::from(guide[low]).lerp(Vec3::from(guide[high]), place - low as f32);
+            *p = p.lerp(target, most * water.coat * (1.0 - left * left * left));
+        }
+    }
+
+    /// How far a film covers it at most.
+    fn coat(&self) -> f32 {
+        self.water.iter().fold(0.0, |most, water| water.coat.max(most))
+    }
+
     fn drawable(&self) -> bool {
         let finite = |p: &Vec3| p.is_finite() && p.abs().max_element() < 1e9;
         self.positions.len() >= 2
@@ -330,7 +398,8 @@ impl Nodes {
         let bend = p.windows(3).map(|w| (w[0] - 2.0 * w[1] + w[2]).length()).fold(0.0, f32::max) * scale / 8.0;
         let spans = (p.len() - 1) as f32;
         let by_bend = spans * (bend / detail.tolerance).sqrt();
-        let by_length = length * scale / 12.0;
+        // Highlights on wet strands are short.
+        let by_length = length * scale * (1.0 + self.coat()) / 12.0;
         by_bend.max(by_length).ceil().clamp(2.0, 8.0 * spans) as u32 + 1
     }
 
@@ -350,6 +419,17 @@ impl Nodes {
             *radius = (self.radii[i] + (self.radii[i + 1] - self.radii[i]) * t) * width;
         }
     }
+
+    /// The water at the points of [`Self::resample`].
+    fn resample_water(&self, water: &mut [Water]) {
+        let last = self.water.len() - 1;
+        let segments = water.len() - 1;
+        for (k, water) in water.iter_mut().enumerate() {
+            let s = k as f32 * last as f32 / segments as f32;
+            let i = (s as usize).min(last - 1);
+            *water = self.water[i].lerp(self.water[i + 1], s - i as f32);
+        }
+    }
 }
 
 /// The cubic through `b` (t = 0) and `c` (t = 1) whose tangents are half the chords of the neighbours.
@@ -363,7 +443,7 @@ fn catmull_rom(a: Vec3, b: Vec3, c: Vec3, d: Vec3, t: f32) -> Vec3 {
 mod tests {
     use super::*;
     use crate::View;
-    use drench_io::ChildStrands;
+    use drench_io::{Attribute, ChildStrands};
 
     const FINE: Detail = Detail { tolerance: 0.1, thinnest: 1e-9 };
 
@@ -443,6 +523,19 @@ mod tests {
         let at = |i: u32| curves.positions[i as usize];
         assert!(at(child.first).distance(Vec3::new(0.5, 0.0, 0.25)) < 1e-6);
         assert!(at(child.first + child.count - 1).distance(Vec3::new(0.5, 0.05, 0.25)) < 1e-6);
+        assert_eq!((child.lock, curves.strands[0].lock), (curves.strands[0].random, curves.strands[0].random));
+        // Wet, it is thicker and lies with the tip at its nearest guide.
+        assert!(curves.water.is_empty());
+        let per_vertex = |x: f32| Attribute { domain: Domain::Vertex, values: Values::F32(vec![x; 4]) };
+        for (name, value) in [("radius", 35e-6), ("fibre_water", 1.0), ("film", 20e-6)] {
+            frame.strands[0].attributes.insert(name.into(), per_vertex(value));
+        }
+        let wet = gather(&frame, FINE).unwrap();
+        let (child, tip) = (wet.strands[2], wet.positions.len() - 1);
+        assert!(wet.positions[child.first as usize].distance(Vec3::new(0.5, 0.0, 0.25)) < 1e-6);
+        let away = |p: Vec3| p.with_y(0.0).length();
+        assert!(away(wet.positions[tip]) < 0.7 * away(curves.positions[curves.positions.len() - 1]));
+        assert!((wet.radii[tip] - 55e-6).abs() < 1e-9 && wet.water(tip).coat > 0.9 && wet.water(tip).inside == 1.0);
         frame.strands[0].children.as_mut().unwrap().guides[0][0] = 7;
         assert!(gather(&frame, FINE).is_err());
     }

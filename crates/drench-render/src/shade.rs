@@ -2,7 +2,7 @@
 
 use crate::camera::Camera;
 use crate::curves::Curves;
-use crate::fibre::{Crossed, Fur};
+use crate::fibre::{Crossed, Fur, Place};
 use crate::grains::Grains;
 use crate::light::ambient::{Ambient, sky_radiance};
 use crate::light::arriving;
@@ -17,6 +17,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Shadow rays of a strand's point per light.
 const STRAND_RAYS: u64 = 3;
+/// Share of the sky's light that a strand in a film mirrors: the mean of Fresnel's law over a cylinder of water, 0.045, and
+/// what the fibre adds below it.
+const FILM_MIRROR: f32 = 0.06;
 /// Shadow rays of a solid's point per light.
 const SOLID_RAYS: u64 = 6;
 
@@ -104,8 +107,15 @@ impl Stage<'_> {
         let eye = (self.camera.position - p).normalize_or_zero();
         let sky = self.ambient.at(p);
         let fur = &self.furs[strand.look as usize];
-        let point = fur.point(self.curves.tangent(i), eye, sky.opening(), self.curves.along(i), strand.random);
+        let (tangent, water) = (self.curves.tangent(i), self.curves.water(i));
+        let place = Place { tangent, along: self.curves.along(i), water, random: strand.random, lock: strand.lock };
+        let point = fur.point(place, eye, sky.opening());
         let mut colour = point.albedo() * sky.radiance(eye, 0.4);
+        if water.coat > 0.0 {
+            // The sky in the film.
+            let mirror = eye - tangent * (2.0 * eye.dot(tangent));
+            colour += FILM_MIRROR * water.coat * sky.radiance(mirror, 0.9);
+        }
         for (number, map) in self.maps.iter().enumerate() {
             let (towards, irradiance) = arriving(&map.light, p);
             let irradiance = irradiance * map.through_liquid(p);
@@ -164,14 +174,18 @@ impl Stage<'_> {
         let normal = facing * (1.0 - side * side).sqrt() + right * side;
         let strand = &curves.strands[curves.strand[i] as usize];
         let p = centre + normal * radius;
-        let colour = self.furs[strand.look as usize].colour(curves.along(i), strand.random);
-        let mut out = material::ambient(colour, 0.8, 1.0, self.ambient.at(p).irradiance(normal), Vec3::ZERO);
+        let water = curves.water(i).lerp(curves.water(i + 1), t);
+        let colour = self.furs[strand.look as usize].colour(curves.along(i), strand.random, water);
+        let sky = self.ambient.at(p);
+        let mirror = (normal * (2.0 * normal.dot(eye)) - eye).normalize_or_zero();
+        let mirrored = if water.coat > 0.0 { water.coat * sky.radiance(mirror, 0.9) } else { Vec3::ZERO };
+        let mut out = material::ambient(colour, water.surface(0.8), 1.0, sky.irradiance(normal), mirrored);
         for map in self.maps {
             let (towards, irradiance) = arriving(&map.light, p);
             if normal.dot(towards) > 0.0 {
                 let Shade { crossings, passed } = map.at_strand(p + (normal + towards) * radius);
                 let passed = passed * (-crossings * self.absorbed).exp() * map.through_liquid(p);
-                out += material::lit(colour, 0.7, normal, eye, towards) * irradiance * passed;
+                out += material::lit(colour, water.surface(0.7), normal, eye, towards) * irradiance * passed;
             }
         }
         out

@@ -11,6 +11,7 @@
 
 use crate::camera::Camera;
 use crate::fibre::Fur;
+use crate::fibre::water::{Water, Wetness, per_vertex};
 use crate::surfaces::Surfaces;
 use crate::{RenderError, SolidLook};
 use drench_io::{Domain, Frame, StrandBody, Values};
@@ -70,13 +71,6 @@ pub(crate) fn gather(frame: &Frame, furs: &[Fur], camera: &Camera, surfaces: &mu
     Ok(())
 }
 
-fn per_vertex<'a>(body: &'a StrandBody, name: &str) -> Option<&'a [f32]> {
-    match body.attributes.get(name).map(|a| (a.domain, &a.values)) {
-        Some((Domain::Vertex, Values::F32(values))) if values.len() == body.positions.len() => Some(values),
-        _ => None,
-    }
-}
-
 /// The middle line of a tube.
 struct Spine {
     points: Vec<Vec3>,
@@ -88,6 +82,7 @@ struct Spine {
     twist: Vec<f32>,
     /// Length up to each vertex [m].
     length: Vec<f32>,
+    water: Vec<Water>,
 }
 
 impl Spine {
@@ -126,8 +121,18 @@ impl Spine {
                 twist[i] = angle;
             }
         }
-        let radii = radii[range].iter().map(|r| r * width).collect();
-        Self { points, radii, tangents, across, twist, length }
+        let wetness = Wetness::of(body);
+        let film = |i: usize| wetness.map_or(0.0, |wetness| wetness.film(i));
+        let water = |i: usize| wetness.map_or(Water::NONE, |wetness| wetness.at(i, radii[i]));
+        Self {
+            points,
+            radii: range.clone().map(|i| (radii[i] + film(i)) * width).collect(),
+            tangents,
+            across,
+            twist,
+            length,
+            water: range.map(water).collect(),
+        }
     }
 
     /// Angle of the plies at a vertex.
@@ -170,9 +175,9 @@ impl Spine {
         };
         let sides = if plies > 1 { each * plies.min(12) } else { 3 * each };
         let profile: Vec<Corner> = (0..sides).map(|k| Corner::new(k, sides, plies.min(12))).collect();
-        let shade = |along: f32, corner: &Corner| {
-            let base = fur.colour(along, 0);
-            let own = look.stripe.filter(|_| corner.striped).unwrap_or(base);
+        let shade = |along: f32, water: Water, corner: &Corner| {
+            let base = fur.colour(along, 0, water);
+            let own = look.stripe.filter(|_| corner.striped).map_or(base, |stripe| water.colour(stripe));
             own * corner.shade
         };
         let first = surfaces.positions.len() as u32;
@@ -195,9 +200,10 @@ impl Spine {
                 let v = tangent.cross(u);
                 let radius = self.radii[i] + (self.radii[i + 1] - self.radii[i]) * t;
                 let along = (self.length[i] + (self.length[i + 1] - self.length[i]) * t) / whole;
+                let water = self.water[i].lerp(self.water[i + 1], t);
                 for corner in &profile {
                     surfaces.positions.push(centre + (u * corner.place.0 + v * corner.place.1) * radius);
-                    surfaces.colours.push(shade(along, corner));
+                    surfaces.colours.push(shade(along, water, corner));
                 }
                 rings += 1;
             }
@@ -223,7 +229,7 @@ impl Spine {
         let added = surfaces.triangles.len();
         let from = surfaces.look.len();
         surfaces.look.resize(added, number);
-        surfaces.looks.push(SolidLook { roughness: 0.75, ..SolidLook::default() });
+        surfaces.looks.push(SolidLook { roughness: self.water[middle].surface(0.75), ..SolidLook::default() });
         surfaces.smooth(first as usize, from);
     }
 

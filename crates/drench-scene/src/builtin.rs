@@ -29,6 +29,9 @@ const SCENES: &[Builtin] = scenes![
     "bridge",
     "twist-game",
     "material-tests",
+    "dam-break",
+    "double-dam",
+    "fountain",
     "repose",
     "piles",
     "faucet",
@@ -38,6 +41,15 @@ const SCENES: &[Builtin] = scenes![
     "shovel",
     "sand-castle",
     "bunny-fountains",
+    "shower",
+    "shower-large",
+    "shower-head",
+    "lock",
+    "wet-to-wavy",
+    "curly-to-straight",
+    "repellent",
+    "pool-rise",
+    "mop",
 ];
 
 /// All built-in scenes.

@@ -4,6 +4,7 @@
 
 mod collisions;
 mod cords;
+mod hair;
 mod liquid;
 mod sand;
 
@@ -44,6 +45,8 @@ pub struct Bench {
 }
 
 const RUNGJIRATANANON: &str = "Rungjiratananon 2012, GTX 480, with rendering";
+/// Where the figures of wet hair are from.
+const WET_HAIR: &str = "Rungjiratananon 2012b, table 1 (i7, 3.2 GHz)";
 const SAND: &str = "Rungjiratananon 2012, GTX 280, without rendering";
 const HENNE: &str = "Henne 2013, i5-3450, 4 cores";
 
@@ -290,6 +293,54 @@ pub const BENCHES: &[Bench] = &[
         published_ms: None,
         published_where: "",
         run: || liquid::dam_break(108),
+    },
+    Bench {
+        name: "wet-hair-voxels",
+        work: "134 000 segments, lengths in every voxel",
+        stage: "voxels",
+        published_ms: Some(3872.0),
+        published_where: WET_HAIR,
+        run: || Ok(hair::voxels()),
+    },
+    Bench {
+        name: "wet-hair-15k",
+        work: "15 000 segments + 2 500 liquid particles, all stages",
+        stage: "step",
+        published_ms: Some(941.0),
+        published_where: WET_HAIR,
+        run: || hair::steps(500, 15_000, 2_500),
+    },
+    Bench {
+        name: "wet-hair-105k",
+        work: "105 000 segments + 8 200 liquid particles, all stages",
+        stage: "step",
+        published_ms: Some(7419.0),
+        published_where: WET_HAIR,
+        run: || hair::steps(5_500, 105_000, 8_200),
+    },
+    Bench {
+        name: "wet-hair-134k",
+        work: "134 000 segments + 9 500 liquid particles, all stages",
+        stage: "step",
+        published_ms: Some(8573.0),
+        published_where: WET_HAIR,
+        run: || hair::steps(6_500, 134_000, 9_500),
+    },
+    Bench {
+        name: "wet-hair-220k",
+        work: "220 000 segments + 4 800 liquid particles, all stages",
+        stage: "step",
+        published_ms: Some(15044.0),
+        published_where: WET_HAIR,
+        run: || hair::steps(11_000, 220_000, 4_800),
+    },
+    Bench {
+        name: "wet-hair-2m",
+        work: "100 000 strands, 2 000 000 segments + 100 000 liquid particles, all stages",
+        stage: "step",
+        published_ms: None,
+        published_where: "",
+        run: || hair::steps(100_000, 2_000_000, 100_000),
     },
 ];
 

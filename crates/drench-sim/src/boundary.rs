@@ -11,7 +11,7 @@ use drench_geometry::field::Field;
 use drench_geometry::poisson::{self, PoissonSettings};
 use drench_geometry::{GeometryError, SurfacePoint, TriMesh};
 use drench_physics::contact::Placement;
-use drench_physics::liquid::{NO_BODY, Samples};
+use drench_physics::liquid::{LiquidState, NO_BODY, Samples};
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -21,6 +21,10 @@ const LIMIT: usize = 8_000_000;
 const APART: f64 = 0.8;
 /// Lattice points along the edge of a block of a plane: the unit in which planes are sampled.
 const BLOCK: i64 = 4;
+/// How far ahead of liquid planes are sampled at most, in blocks: what is faster meets the guard.
+const FAR: f64 = 16.0;
+/// Particles that look for blocks together.
+const PIECE: usize = 4096;
 
 /// Samples of the solids, in their own frames.
 #[derive(Debug, Default)]
@@ -62,7 +66,14 @@ impl Boundary {
     }
 
     /// Moves the samples to where the solids are at the end of the substep. `liquid` says where planes matter.
-    pub fn place(&self, model: &Model, solids: &[SolidScratch], liquid: &[DVec3], dt: f64, out: &mut BoundaryScratch) {
+    pub fn place(
+        &self,
+        model: &Model,
+        solids: &[SolidScratch],
+        liquid: &LiquidState,
+        dt: f64,
+        out: &mut BoundaryScratch,
+    ) {
         out.positions.clear();
         out.velocities.clear();
         out.bodies.clear();
@@ -100,23 +111,36 @@ impl Boundary {
     }
 
     /// A level of lattice points half a spacing below the plane y = 0 of its frame, wherever liquid is near.
-    fn place_plane(&self, before: Placement, after: Placement, liquid: &[DVec3], dt: f64, out: &mut BoundaryScratch) {
+    fn place_plane(
+        &self,
+        before: Placement,
+        after: Placement,
+        liquid: &LiquidState,
+        dt: f64,
+        out: &mut BoundaryScratch,
+    ) {
         let edge = BLOCK as f64 * self.spacing;
         let inward = after.rotation.inverse();
-        let block = |p: &DVec3| {
+        // Around the way that a particle can go during the substep: its speed may turn, but hardly grow.
+        let blocks = |(p, v): (&DVec3, &DVec3)| {
             let local = inward * (*p - after.translation);
-            (local.y.abs() < edge).then(|| [(local.x / edge).floor() as i64, (local.z / edge).floor() as i64])
+            let way = (v.length_squared().sqrt() * dt).min(FAR * edge);
+            let reach = move |x: f64| ((x - way) / edge).floor() as i64 - 1..=((x + way) / edge).floor() as i64 + 1;
+            let near = local.y.abs() < edge + way;
+            let rows = near.then(|| reach(local.x)).into_iter().flatten();
+            rows.flat_map(move |x| reach(local.z).map(move |z| [x, z]))
         };
-        let near: Vec<[i64; 2]> = liquid.par_iter().filter_map(block).collect();
+        let near = liquid.positions.par_chunks(PIECE).zip(liquid.velocities.par_chunks(PIECE));
+        let near: Vec<Vec<[i64; 2]>> = near
+            .map(|(positions, velocities)| {
+                let mut near: Vec<_> = positions.iter().zip(velocities).flat_map(blocks).collect();
+                near.sort_unstable();
+                near.dedup();
+                near
+            })
+            .collect();
         out.blocks.clear();
-        out.blocks.extend(near);
-        out.blocks.sort_unstable();
-        out.blocks.dedup();
-        // What is beside liquid may have it before the substep is over.
-        for k in 0..out.blocks.len() {
-            let [x, z] = out.blocks[k];
-            out.blocks.extend((-1..=1).flat_map(|i| [-1, 0, 1].map(|j| [x + i, z + j])));
-        }
+        out.blocks.extend(near.into_iter().flatten());
         out.blocks.sort_unstable();
         out.blocks.dedup();
         let world = |place: &Placement, local: DVec3| place.rotation * local + place.translation;

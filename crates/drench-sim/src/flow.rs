@@ -75,7 +75,7 @@ fn liquid(
     let Scratch { solids, bodies, walls, liquid, foreign, .. } = scratch;
     let skins = solids::skins(model, solids);
     let colliders = &solids::colliders(model, solids, &skins);
-    model.walls.place(model, solids, &state.liquid.positions, span.dt, walls);
+    model.walls.place(model, solids, &state.liquid, span.dt, walls);
     foreign.gather(model, state, &body.model, span.dt);
     let carrier = |collider: &Collider| collider.body().map_or(NO_BODY, |body| body as u32);
     let collider_bodies: Vec<u32> = colliders.iter().map(carrier).collect();

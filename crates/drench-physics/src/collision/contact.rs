@@ -63,6 +63,24 @@ pub struct Pair {
 }
 
 impl Contact {
+    /// No contact.
+    pub const NONE: Self = Self {
+        first: 0,
+        second: 0,
+        s: 0.0,
+        t: 0.0,
+        normal: DVec3::ZERO,
+        reach: 0.0,
+        target: 0.0,
+        gap: 0.0,
+        slip: DVec3::ZERO,
+        time: 0.0,
+        mass: 0.0,
+        press: 0.0,
+        grip: DVec3::ZERO,
+        push: DVec3::ZERO,
+    };
+
     pub fn new(vertices: [usize; 2], pair: &Pair, place: &Place, reach: f64) -> Self {
         let (s, t) = (place.s, place.t);
         let at = |k: usize| pair.first[k].at(s) - pair.second[k].at(t);

@@ -120,6 +120,8 @@ pub struct Tally {
 #[derive(Debug, Default)]
 pub struct Collisions {
     search: Search,
+    /// Their memory is what counts: with many contacts it takes longer to get than to fill.
+    contacts: Vec<Contact>,
     incidence: Incidence,
     before: Vec<DVec3>,
     /// Vertices that `begin` was given, body by body.
@@ -155,17 +157,18 @@ impl Collisions {
         bodies.iter().try_for_each(check_body)?;
         self.gather(bodies, dt);
         self.enclose(false);
-        let mut contacts = self.find(Self::meet);
+        let mut contacts = std::mem::take(&mut self.contacts);
+        join(&mut contacts, self.find(Self::meet));
         self.relax(&mut contacts, parameters, false);
         let continuous = bodies.iter().any(|body| body.continuous);
         if continuous {
             for _ in 1..ROUNDS {
                 self.enclose(true);
                 let more = self.find(|step, i, j| step.miss(i, j, KEEP[0]));
-                if more.is_empty() {
+                if more.iter().all(Vec::is_empty) {
                     break;
                 }
-                contacts.extend(more);
+                contacts.extend(more.iter().flatten());
                 self.relax(&mut contacts, parameters, false);
             }
         }
@@ -175,6 +178,7 @@ impl Collisions {
         }
         scatter(bodies, &self.shift, |_, velocity, shift| *velocity += shift / dt);
         self.recover(&mut contacts);
+        self.contacts = contacts;
         if continuous {
             tally.zones = self.stiffen(dt);
         }
@@ -191,6 +195,7 @@ impl Collisions {
         vectors * 24
             + self.inverse_masses.capacity() * 8
             + self.capsules.capacity() * size_of::<Capsule>()
+            + self.contacts.capacity() * size_of::<Contact>()
             + self.search.memory()
     }
 
@@ -253,10 +258,10 @@ impl Collisions {
         }
     }
 
-    fn find(&mut self, meet: impl Fn(&Step, usize, usize) -> Option<Contact> + Sync) -> Vec<Contact> {
+    fn find(&mut self, meet: impl Fn(&Step, usize, usize) -> Option<Contact> + Sync) -> Vec<Vec<Contact>> {
         let Self { search, before, after, shift, radii, capsules, bodies, .. } = self;
         let step = Step { before, after, shift, radii, capsules, bodies };
-        search.pairs(capsules, |i, j| meet(&step, i, j).filter(|_| !step.follow(i, j))).concat()
+        search.pairs(capsules, |i, j| meet(&step, i, j).filter(|_| !step.follow(i, j)))
     }
 
     fn meet(step: &Step, i: usize, j: usize) -> Option<Contact> {
@@ -336,7 +341,7 @@ impl Collisions {
         for _ in 0..MERGERS {
             self.enclose(true);
             let crossing = self.find(|step, i, j| step.miss(i, j, KEEP[1]));
-            let news = crossing.iter().fold(false, |news, contact| zones.join(contact.vertices()) | news);
+            let news = crossing.iter().flatten().fold(false, |news, contact| zones.join(contact.vertices()) | news);
             if !news {
                 break;
             }
@@ -425,6 +430,19 @@ impl Step<'_> {
         let place = Place { s: met.closest.s, t: met.closest.t, offset: met.closest.offset, time: met.time };
         Some(Contact::new([i, j], &pair, &place, reach))
     }
+}
+
+/// All contacts in one.
+fn join(contacts: &mut Vec<Contact>, found: Vec<Vec<Contact>>) {
+    contacts.resize(found.iter().map(Vec::len).sum(), Contact::NONE);
+    let mut rest = &mut contacts[..];
+    let mut parts = Vec::with_capacity(found.len());
+    for part in found {
+        let (own, behind) = rest.split_at_mut(part.len());
+        rest = behind;
+        parts.push((own, part));
+    }
+    parts.into_par_iter().for_each(|(own, part)| own.copy_from_slice(&part));
 }
 
 fn is_continuous(bodies: &[(usize, bool)], vertex: usize) -> bool {

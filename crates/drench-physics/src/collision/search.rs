@@ -130,8 +130,9 @@ impl Search {
             .map_init(Crowd::default, |crowd, task| {
                 let mut found = Vec::new();
                 for block in task * TASK..((task + 1) * TASK).min(blocks) {
-                    crowd.take(pieces, block);
-                    crowd.look_through(&cells, block, capsules, &visit, &mut found);
+                    if crowd.take(pieces, block, capsules) {
+                        crowd.look_through(&cells, block, capsules, &visit, &mut found);
+                    }
                 }
                 found
             })
@@ -198,8 +199,8 @@ impl Cells {
         let axis = |k: u32, lowest: i64| {
             let block = block as i64 >> (k * self.bits) & ((1 << self.bits) - 1);
             let at = block << LOCAL | (cell as i64 >> (k * LOCAL) & 7);
-            let period = 1_i64 << (self.bits + LOCAL);
-            (lowest + (at - lowest).rem_euclid(period)) as f64 + 0.5
+            // Modulo the period, a power of two.
+            (lowest + ((at - lowest) & ((1 << (self.bits + LOCAL)) - 1))) as f64 + 0.5
         };
         Some(DVec3::new(axis(0, lowest.x), axis(1, lowest.y), axis(2, lowest.z)) / self.inverse)
     }
@@ -299,70 +300,90 @@ fn enter(cells: &Cells, capsule: &Capsule, mut put: impl FnMut(I64Vec3)) {
     }
 }
 
-/// The capsules of a block, sorted by cell, and those of one cell side by side.
+/// The capsules of a block, sorted by cell, side by side.
 #[derive(Debug, Default)]
 struct Crowd {
     entries: Vec<u64>,
-    sorted: Vec<u32>,
+    /// Where each cell begins, and the end.
     starts: Vec<u32>,
     indices: Vec<u32>,
-    /// Centre and half axis, radius, and the squared length of the half axis with its inverse; relative to the first centre.
+    /// Centre and half axis, radius, and the squared length of the half axis with its inverse; relative to `origin`.
     lanes: [Vec<f32>; 9],
+    origin: DVec3,
 }
 
 impl Crowd {
-    /// Collects a block from all pieces and sorts it by cell.
-    fn take(&mut self, pieces: &[Piece], block: usize) {
-        self.entries.clear();
-        for piece in pieces {
-            self.entries
-                .extend_from_slice(&piece.sorted[piece.starts[block] as usize..piece.starts[block + 1] as usize]);
-        }
+    /// Collects a block from all pieces and sorts it by cell; false if nobody is there to meet.
+    fn take(&mut self, pieces: &[Piece], block: usize, capsules: &[Capsule]) -> bool {
         const CELLS: usize = 1 << (3 * LOCAL);
-        self.starts.clear();
-        self.starts.resize(CELLS + 1, 0);
-        if self.entries.len() < 2 {
-            return;
+        let Self { entries, starts, indices, lanes, origin } = self;
+        entries.clear();
+        for piece in pieces {
+            entries.extend_from_slice(&piece.sorted[piece.starts[block] as usize..piece.starts[block + 1] as usize]);
+        }
+        if entries.len() < 2 {
+            return false;
         }
         let cell_of = |entry: u64| (entry >> 32) as usize & (CELLS - 1);
-        for &entry in &self.entries {
-            self.starts[cell_of(entry) + 1] += 1;
+        starts.clear();
+        starts.resize(CELLS + 1, 0);
+        for &entry in &*entries {
+            starts[cell_of(entry) + 1] += 1;
         }
         for cell in 0..CELLS {
-            self.starts[cell + 1] += self.starts[cell];
+            starts[cell + 1] += starts[cell];
         }
-        self.sorted.resize(self.entries.len(), 0);
-        for &entry in &self.entries {
-            let at = &mut self.starts[cell_of(entry)];
-            self.sorted[*at as usize] = entry as u32;
+        // A row of eight may reach beyond the end.
+        let count = entries.len();
+        indices.resize(count, 0);
+        lanes.iter_mut().for_each(|lane| lane.resize(count + 8, 0.0));
+        let [cx, cy, cz, hx, hy, hz, radii, squares, inverses] = lanes.each_mut().map(|lane| &mut lane[..count]);
+        *origin = capsules[entries[0] as u32 as usize].centre;
+        for &entry in &*entries {
+            let at = &mut starts[cell_of(entry)];
+            let k = *at as usize;
             *at += 1;
+            indices[k] = entry as u32;
+            let capsule = &capsules[entry as u32 as usize];
+            let (centre, half) = ((capsule.centre - *origin).as_vec3(), capsule.half);
+            (cx[k], cy[k], cz[k]) = (centre.x, centre.y, centre.z);
+            (hx[k], hy[k], hz[k]) = (half.x, half.y, half.z);
+            // The margin covers what single precision makes of nearly parallel axes, and of places that are far away because a key stands
+            // for several cells.
+            radii[k] = capsule.radius + 1e-3 * half.abs().max_element() + 1e-6 * centre.abs().max_element();
+            squares[k] = half.length_squared();
+            // A point has no direction: any will do, as long as it is a number.
+            inverses[k] = if squares[k] > 1e-30 { 1.0 / squares[k] } else { 0.0 };
         }
-        self.starts.rotate_right(1);
-        self.starts[0] = 0;
+        // Every start has moved on to the next cell's.
+        starts.rotate_right(1);
+        starts[0] = 0;
+        true
     }
 
     fn look_through<T>(
-        &mut self,
+        &self,
         cells: &Cells,
         block: usize,
         capsules: &[Capsule],
         visit: &(impl Fn(usize, usize) -> Option<T> + Sync),
         found: &mut Vec<T>,
     ) {
+        let half = if cells.lowest.is_some() { (0.5 / cells.inverse) as f32 } else { f32::INFINITY };
+        // Long capsules come to a cell from several periods of the blocks: once is enough.
+        let again = |k: usize, from: usize| k > from && self.indices[k] == self.indices[k - 1];
         for cell in 0..self.starts.len() - 1 {
             let (from, to) = (self.starts[cell] as usize, self.starts[cell + 1] as usize);
             if to < from + 2 {
                 continue;
             }
-            self.load(from..to, capsules);
             let key = (block << (3 * LOCAL) | cell) as u64;
-            let origin = capsules[self.indices[0] as usize].centre;
-            let middle = cells.middle(block, cell).map_or(Vec3::ZERO, |middle| (middle - origin).as_vec3());
-            let half = if cells.lowest.is_some() { (0.5 / cells.inverse) as f32 } else { f32::INFINITY };
-            for i in 0..self.indices.len() - 1 {
-                self.meet(i, middle, half, |j| {
+            let middle = cells.middle(block, cell).map_or(Vec3::ZERO, |middle| (middle - self.origin).as_vec3());
+            for i in (from..to - 1).filter(|&i| !again(i, from)) {
+                self.meet(i, to, middle, half, |j| {
                     let (first, second) = (self.indices[i] as usize, self.indices[j] as usize);
                     if second != first + 1
+                        && !again(j, from)
                         && meeting_point(&capsules[first], &capsules[second])
                             .is_some_and(|point| cells.key(cells.cell_of(point)) == key)
                     {
@@ -373,37 +394,10 @@ impl Crowd {
         }
     }
 
-    /// Lays the capsules of a cell side by side.
-    fn load(&mut self, range: std::ops::Range<usize>, capsules: &[Capsule]) {
-        self.indices.clear();
-        self.indices.extend_from_slice(&self.sorted[range]);
-        // Long capsules come from several periods of the blocks.
-        self.indices.dedup();
-        let origin = capsules[self.indices[0] as usize].centre;
-        let count = self.indices.len();
-        // The last row is filled up with what is far from everything.
-        for (lane, far) in self.lanes.iter_mut().zip([1e18, 1e18, 1e18, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]) {
-            lane.resize(count + 8, 0.0);
-            lane[count..].fill(far);
-        }
-        let [cx, cy, cz, hx, hy, hz, radii, squares, inverses] = &mut self.lanes;
-        for (k, &index) in self.indices.iter().enumerate() {
-            let capsule = &capsules[index as usize];
-            let (centre, half) = ((capsule.centre - origin).as_vec3(), capsule.half);
-            (cx[k], cy[k], cz[k]) = (centre.x, centre.y, centre.z);
-            (hx[k], hy[k], hz[k]) = (half.x, half.y, half.z);
-            // The margin covers what single precision makes of nearly parallel axes.
-            radii[k] = capsule.radius + 1e-3 * half.abs().max_element();
-            squares[k] = half.length_squared();
-            // A point has no direction: any will do, as long as it is a number.
-            inverses[k] = if squares[k] > 1e-30 { 1.0 / squares[k] } else { 0.0 };
-        }
-    }
-
-    /// Calls `hit` with every capsule after `i` whose axis may come within reach of that of `i` in this cell, given by its middle and
-    /// half its edge.
+    /// Calls `hit` with every capsule after `i`, up to `end`, whose axis may come within reach of that of `i` in this cell, given by its middle
+    /// and half its edge.
     #[inline]
-    fn meet(&self, i: usize, middle: Vec3, half: f32, mut hit: impl FnMut(usize)) {
+    fn meet(&self, i: usize, end: usize, middle: Vec3, half: f32, mut hit: impl FnMut(usize)) {
         let one: [f32x8; 9] = std::array::from_fn(|lane| f32x8::splat(self.lanes[lane][i]));
         let [cx, cy, cz, hx, hy, hz, radius, a, over_a] = one;
         let (low, high) = (f32x8::splat(-1.0), f32x8::splat(1.0));
@@ -411,7 +405,7 @@ impl Crowd {
         let (mx, my, mz) = (cx - f32x8::splat(middle.x), cy - f32x8::splat(middle.y), cz - f32x8::splat(middle.z));
         let half = f32x8::splat(half);
         let mut j = i + 1;
-        while j < self.indices.len() {
+        while j < end {
             let load = |lane: usize| {
                 let mut row = [0.0; 8];
                 row.copy_from_slice(&self.lanes[lane][j..j + 8]);
@@ -435,6 +429,9 @@ impl Crowd {
             let far = s.mul_add(hx, mx).abs().fast_max(s.mul_add(hy, my).abs()).fast_max(s.mul_add(hz, mz).abs());
             let here = far.simd_le(half + reach) | determinant.simd_le(f32x8::splat(SKEW) * a * e);
             let mut bits = (square.simd_le(reach * reach) & here).to_bitmask();
+            if end - j < 8 {
+                bits &= (1 << (end - j)) - 1;
+            }
             while bits != 0 {
                 hit(j + bits.trailing_zeros() as usize);
                 bits &= bits - 1;

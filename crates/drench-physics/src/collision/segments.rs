@@ -26,7 +26,7 @@ const NEAR: f64 = 0.02;
 /// The length of a vector, by the processor's own square root. That of `glam` goes through a library that keeps rigid bodies the same
 /// everywhere; it gives the same bits, but costs ten times as much in the midst of wide registers.
 #[inline(always)]
-pub(super) fn length(v: DVec3) -> f64 {
+pub(crate) fn length(v: DVec3) -> f64 {
     v.length_squared().sqrt()
 }
 

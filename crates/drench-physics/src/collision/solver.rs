@@ -14,6 +14,8 @@ use rayon::prelude::*;
 const FEW: usize = 2048;
 /// Strands that one task gathers.
 const TASK: usize = 256;
+/// Ranges of segments that look for their contacts side by side.
+const RANGES: usize = 8;
 /// Contacts that one task relaxes.
 const CHUNK: usize = 4096;
 /// Passes over few contacts at most, in multiples of the iterations that many get.
@@ -38,29 +40,54 @@ pub struct Incidence {
     starts: Vec<u32>,
     /// Contact and side, by segment.
     entries: Vec<u32>,
+    /// Segments of each contact, close together.
+    ends: Vec<[u32; 2]>,
 }
 
 impl Incidence {
+    /// Ranges of segments are done side by side, each looking through all contacts.
     fn rebuild(&mut self, contacts: &[Contact], vertices: usize) {
-        self.starts.clear();
-        self.starts.resize(vertices + 1, 0);
-        for contact in contacts {
-            self.starts[contact.first as usize + 1] += 1;
-            self.starts[contact.second as usize + 1] += 1;
-        }
+        let Self { starts, entries, ends } = self;
+        contacts.par_iter().map(|contact| [contact.first, contact.second]).collect_into_vec(ends);
+        let ends = &*ends;
+        let range = vertices.div_ceil(RANGES).max(1);
+        let within = |part: usize| {
+            let first = part * range;
+            let local = move |segment: u32| (segment as usize).wrapping_sub(first);
+            ends.iter().zip(0_u32..).flat_map(move |(segments, index)| {
+                [(local(segments[0]), 2 * index), (local(segments[1]), 2 * index + 1)]
+            })
+        };
+        starts.clear();
+        starts.resize(vertices + 1, 0);
+        starts[1..].par_chunks_mut(range).enumerate().for_each(|(part, starts)| {
+            within(part).for_each(|(segment, _)| {
+                if let Some(count) = starts.get_mut(segment) {
+                    *count += 1;
+                }
+            });
+        });
         for i in 0..vertices {
-            self.starts[i + 1] += self.starts[i];
+            starts[i + 1] += starts[i];
         }
-        self.entries.resize(2 * contacts.len(), 0);
-        for (contact, index) in contacts.iter().zip(0_u32..) {
-            for (segment, side) in [(contact.first, 0), (contact.second, 1)] {
-                let at = &mut self.starts[segment as usize];
-                self.entries[*at as usize] = 2 * index + side;
-                *at += 1;
-            }
+        entries.resize(2 * contacts.len(), 0);
+        let (mut rest, mut parts) = (&mut entries[..], Vec::with_capacity(RANGES));
+        for part in 0..vertices.div_ceil(range) {
+            let (first, end) = (part * range, ((part + 1) * range).min(vertices));
+            let (own, behind) = rest.split_at_mut((starts[end] - starts[first]) as usize);
+            rest = behind;
+            parts.push((part, first..end, own));
         }
-        self.starts.rotate_right(1);
-        self.starts[0] = 0;
+        parts.into_par_iter().for_each(|(part, segments, own)| {
+            let base = starts[segments.start];
+            let mut next: Vec<u32> = starts[segments].iter().map(|start| start - base).collect();
+            within(part).for_each(|(segment, entry)| {
+                if let Some(at) = next.get_mut(segment) {
+                    own[*at as usize] = entry;
+                    *at += 1;
+                }
+            });
+        });
     }
 
     /// Contacts of the segments from `first` up to, without, `end`.

@@ -18,6 +18,7 @@ use super::Surroundings;
 use super::clamp::Bodies;
 use super::model::{Bending, CordModel};
 use super::state::{CordScratch, CordState};
+use crate::collision::segments::length;
 use crate::strands::csm::extent::extent;
 use crate::strands::csm::matching::{Chains, Workspace, match_shape};
 use crate::strands::csm::rotation::Turn;
@@ -184,9 +185,9 @@ impl Regions {
         for (i, v) in vertices.clone().enumerate() {
             if i > 0 {
                 let before = v - piece - 1;
-                let length = model.lengths[before] * (1.0 + state.plastic_strains[before]);
-                let now = scratch.next[v].distance(scratch.next[v - 1]);
-                rest += model.rest[before] * (now.max(length) / model.lengths[before]);
+                let natural = model.lengths[before] * (1.0 + state.plastic_strains[before]);
+                let now = length(scratch.next[v] - scratch.next[v - 1]);
+                rest += model.rest[before] * (now.max(natural) / model.lengths[before]);
                 if !uniform {
                     wide = extent_at(model, state, piece, v, dt);
                 }
@@ -200,7 +201,7 @@ impl Regions {
                     mass = model.masses[s];
                     let (_, way) = beyond.end(state, scratch, piece, at_last);
                     let turned = if at_last { model.rest[s] } else { -model.rest[s] };
-                    let rest_way = turned * (way.length() / model.lengths[s]);
+                    let rest_way = turned * (length(way) / model.lengths[s]);
                     for k in 1..=count {
                         let at = if at_last { beyond.before + i + k } else { beyond.before - k };
                         let place = scratch.next[v] + way * k as f64;

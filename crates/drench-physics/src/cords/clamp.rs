@@ -96,6 +96,8 @@ pub(crate) struct Grip {
     /// m + K^-1, the mass that a pull at the vertex meets [kg], over the number of vertices of the piece that the body holds; none if it cannot
     /// be moved.
     pub inertia: Option<DMat3>,
+    /// Inverse of the inertia; 0 if it cannot be moved.
+    pub answer: DMat3,
     /// Impulses of tension that the body has got so far [N s].
     pub given: [DVec3; 2],
     /// The same when lengths were begun to be solved.
@@ -114,6 +116,7 @@ pub(crate) struct Roll {
 /// Everything that is held in this substep.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grips {
+    /// Ascending.
     pub vertices: Vec<Grip>,
     pub rolls: Vec<Roll>,
     /// One more than the index in `vertices` of each vertex of the state, 0 if it is free.
@@ -141,6 +144,17 @@ impl Grips {
         }
     }
 
+    /// Which of `vertices` lie from the first to the last of a run.
+    pub fn between(&self, [first, last]: [usize; 2]) -> std::ops::Range<usize> {
+        let from = self.vertices.partition_point(|grip| grip.vertex < first);
+        from..from + self.vertices[from..].partition_point(|grip| grip.vertex <= last)
+    }
+
+    /// The bodies that hold vertices from the first to the last of a run.
+    pub fn bodies(&self, ends: [usize; 2]) -> impl Iterator<Item = usize> {
+        self.vertices[self.between(ends)].iter().filter_map(|grip| grip.body)
+    }
+
     /// Takes hold of what the clamps hold.
     pub fn take(
         &mut self,
@@ -166,6 +180,10 @@ impl Grips {
                 return Err(PhysicsError::Clamp { clamp: index, vertex, why });
             }
         }
+        self.vertices.sort_unstable_by_key(|grip| grip.vertex);
+        for (index, grip) in self.vertices.iter().enumerate() {
+            self.of_vertex[grip.vertex] = index as u32 + 1;
+        }
         self.share_out();
         Ok(())
     }
@@ -180,6 +198,7 @@ impl Grips {
         for group in order.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
             for &(_, _, g) in group {
                 vertices[g].inertia = vertices[g].inertia.map(|inertia| inertia * (1.0 / group.len() as f64));
+                vertices[g].answer = vertices[g].inertia.map_or(DMat3::ZERO, |inertia| inertia.inverse());
             }
         }
     }
@@ -253,6 +272,7 @@ impl Grips {
             begin,
             share,
             inertia,
+            answer: DMat3::ZERO,
             given: [DVec3::ZERO; 2],
             start: [DVec3::ZERO; 2],
             piece,

@@ -13,6 +13,13 @@ pub(crate) fn transport(direction: DVec3, from: DVec3, to: DVec3) -> DVec3 {
     if square > 1e-12 && square < 1e12 { flat / square.sqrt() } else { to.any_orthonormal_vector() }
 }
 
+/// The unit vector along `v`, or another if it has no direction.
+#[inline]
+pub(crate) fn unit_or(v: DVec3, otherwise: DVec3) -> DVec3 {
+    let square = v.length_squared();
+    if square > 1e-200 && square < 1e200 { v / square.sqrt() } else { otherwise }
+}
+
 /// Angle from `a` to `b` about `axis`, all of unit length, in (-pi, pi].
 #[inline]
 pub(crate) fn angle(a: DVec3, b: DVec3, axis: DVec3) -> f64 {

@@ -69,9 +69,13 @@ pub fn solve(
     scratch.grips.take(model, state, clamps, bodies)?;
     predict::predict(model, state, scratch, &around, bodies);
     bend::bend(model, state, scratch, &around, bodies);
-    tension::solve(model, state, scratch, &around, bodies, &mut tally);
-    if touch::touch(model, state, scratch, &around, false, &mut tally) {
-        tension::solve(model, state, scratch, &around, bodies, &mut tally);
+    let mut touches = false;
+    if !environment.colliders.is_empty() {
+        tension::solve(model, state, scratch, &around, tension::ROUGH, bodies, &mut tally);
+        touches = touch::touch(model, state, scratch, &around, false, &mut tally);
+    }
+    tension::solve(model, state, scratch, &around, tension::TOLERANCE, bodies, &mut tally);
+    if touches {
         touch::touch(model, state, scratch, &around, true, &mut tally);
         touch::react(state, scratch, &around, bodies);
     }

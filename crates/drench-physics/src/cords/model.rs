@@ -14,7 +14,7 @@
 use super::curve::Curve;
 use super::frame;
 use crate::error::{PhysicsError, check};
-use crate::strands::RestShape;
+use crate::strands::{RestShape, check_topology};
 use drench_math::random::Stream;
 use glam::{DMat3, DQuat, DVec3};
 use std::f64::consts::PI;
@@ -111,7 +111,8 @@ impl CordModel {
     /// Builds the model of cords; the seed chooses the variation of strength.
     pub fn new(rest: RestShape, material: CordMaterial, seed: u64) -> Result<Self, PhysicsError> {
         check_material(&material, rest.positions.len())?;
-        check_shape(&rest)?;
+        check_topology(&rest)?;
+        rest.radii.iter().try_for_each(|&radius| check("radius", f64::from(radius), "positive", |r| r > 0.0))?;
         let segments = rest.positions.len() + 1 - rest.offsets.len();
         let variation = |name| {
             let stream = Stream::new(seed, name);
@@ -268,23 +269,4 @@ fn check_material(material: &CordMaterial, vertices: usize) -> Result<(), Physic
             widths.iter().try_for_each(|width| check("half_width", *width, "0 or more", |x| x >= 0.0))
         }
     }
-}
-
-fn check_shape(rest: &RestShape) -> Result<(), PhysicsError> {
-    let vertices = rest.positions.len();
-    if rest.radii.len() != vertices {
-        return Err(PhysicsError::Count { what: "radii", got: rest.radii.len(), expected: vertices });
-    }
-    let ends = (rest.offsets.first().copied(), rest.offsets.last().copied());
-    if ends != (Some(0), u32::try_from(vertices).ok()) {
-        let (from, to) = (ends.0.unwrap_or(0) as usize, ends.1.unwrap_or(0) as usize);
-        return Err(PhysicsError::Offsets { strand: 0, from, to, vertices });
-    }
-    for (strand, pair) in rest.offsets.windows(2).enumerate() {
-        let (from, to) = (pair[0] as usize, pair[1] as usize);
-        if to > vertices || to < from + 2 {
-            return Err(PhysicsError::Offsets { strand, from, to, vertices });
-        }
-    }
-    rest.radii.iter().try_for_each(|&radius| check("radius", f64::from(radius), "positive", |r| r > 0.0))
 }

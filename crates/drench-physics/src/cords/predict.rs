@@ -5,6 +5,7 @@ use super::model::CordModel;
 use super::state::{CordScratch, CordState};
 use super::tension::{self, Run};
 use super::{Surroundings, twist};
+use crate::collision::segments::length;
 use crate::strands::Material;
 use crate::strands::forces::Forces;
 use crate::strands::lanes::{LANES, Lane, Lane3};
@@ -33,7 +34,8 @@ pub(super) fn predict(
 /// Masses, and directions of segments.
 fn measure(model: &CordModel, state: &CordState, scratch: &mut CordScratch) {
     let vertices = state.positions.len();
-    let CordScratch { mass, inverse_mass, normals, touched, pushed, before, spans, tensions, grips, .. } = scratch;
+    let CordScratch { mass, inverse_mass, normals, touched, planes, pushed, before, spans, tensions, grips, .. } =
+        scratch;
     mass.clear();
     mass.resize(vertices, 0.0);
     normals.clear();
@@ -42,6 +44,8 @@ fn measure(model: &CordModel, state: &CordState, scratch: &mut CordScratch) {
     pushed.resize(vertices, DVec3::ZERO);
     touched.clear();
     touched.resize(vertices, 0);
+    planes.clear();
+    planes.resize(vertices, 0.0);
     tensions.copy_from_slice(&state.tensions);
     for piece in 0..state.piece_count() {
         for s in state.segments(piece) {
@@ -51,7 +55,7 @@ fn measure(model: &CordModel, state: &CordState, scratch: &mut CordScratch) {
             mass[v + 1] += half;
             // Coincident vertices keep the direction that the segment has at rest.
             let edge = state.positions[v + 1] - state.positions[v];
-            spans[s] = edge.length();
+            spans[s] = length(edge);
             let rest = model.rest[s] / model.lengths[s];
             before[s] = if spans[s] > 1e-9 * model.lengths[s] { edge / spans[s] } else { rest };
         }

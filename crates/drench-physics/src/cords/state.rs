@@ -211,6 +211,8 @@ pub struct CordScratch {
     /// Normal of the solid that each vertex lies on, 0 if it lies on none; the body that solid belongs to.
     pub(crate) normals: Vec<DVec3>,
     pub(crate) touched: Vec<u32>,
+    /// Where that solid keeps the vertex, along the normal [m].
+    pub(crate) planes: Vec<f64>,
     /// How far solids have moved each vertex.
     pub(crate) pushed: Vec<DVec3>,
     /// Forces on vertices beside weight and drag.
@@ -230,9 +232,14 @@ pub struct CordScratch {
     pub(crate) sums: Vec<[f64; 2]>,
     pub(crate) averages: Vec<f64>,
     pub(crate) runs: Vec<Run>,
+    /// Step of each vertex, and tension of each segment after it, of a round that solves lengths.
+    pub(crate) moves: Vec<DVec3>,
+    pub(crate) pulls: Vec<f64>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) bonds: Vec<Bond>,
     pub(crate) grips: Grips,
+    /// For each body, when lengths are solved, the last turn in which a run that was not done has pulled it.
+    pub(crate) stirred: Vec<u32>,
     /// Regions of chain shape matching.
     pub(crate) regions: Regions,
 }
@@ -248,6 +255,7 @@ impl CordScratch {
             inverse_mass: Vec::with_capacity(vertices),
             normals: Vec::with_capacity(vertices),
             touched: Vec::with_capacity(vertices),
+            planes: Vec::with_capacity(vertices),
             pushed: Vec::with_capacity(vertices),
             forces: Vec::with_capacity(vertices),
             before: vec![DVec3::X; segments],
@@ -261,9 +269,12 @@ impl CordScratch {
             sums: Vec::new(),
             averages: Vec::new(),
             runs: Vec::with_capacity(segments),
+            moves: vec![DVec3::ZERO; vertices],
+            pulls: vec![0.0; segments],
             blocks: vec![Block::FIXED; vertices],
             bonds: vec![Bond::default(); segments],
             grips: Grips::default(),
+            stirred: Vec::new(),
             regions: Regions::default(),
         }
     }

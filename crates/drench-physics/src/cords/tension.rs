@@ -18,9 +18,9 @@
 //! held by a body has the inverse of the body's answer for its mass (shared out if the body holds several vertices of the piece); one that lies on a solid is
 //! as good as fixed along the normal. Runs that share a body are solved in turn until all agree.
 //!
-//! A round that makes things worse is followed by shorter steps, no step is longer than the run, and no pull throws a body far beyond that. Where runs and bodies still do not agree
+//! Cords that cannot push make the energy of all this convex: a step that goes too far beyond its least value is made shorter. No step is longer than the run, and no pull throws a body far beyond that. Where runs and bodies still do not agree
 //! (light bodies on long levers), a run is given up for the substep: its bodies get back what they were given, the run is solved as if they held still, and they are then
-//! drawn by its tension no farther than the run is too long. That is counted as unconverged. In the end no tension is larger than goes with the length.
+//! drawn by its tension no farther than the run is too long. That is counted as unconverged. In runs that were stopped no tension is larger than goes with the length.
 //!
 //! Directions of the end make the scheme stable at any tension and take a little from fast sideways motion; where a piece is free or hangs
 //! on one point its angular momentum is given back by a rotation.
@@ -28,7 +28,8 @@
 use super::clamp::{Bodies, Grips};
 use super::model::CordModel;
 use super::state::{CordScratch, CordState, Tally};
-use super::{Surroundings, bend};
+use super::{Surroundings, bend, frame};
+use crate::collision::segments::length;
 use glam::{DMat3, DQuat, DVec3};
 use std::ops::Range;
 
@@ -36,7 +37,9 @@ use std::ops::Range;
 const ROUNDS: u32 = 24;
 const COUPLED_ROUNDS: u32 = 48;
 /// Last step of Newton's method that is good enough, in lengths of a segment: what remains is its square.
-const TOLERANCE: f64 = 1e-6;
+pub(super) const TOLERANCE: f64 = 1e-6;
+/// The same where it is only to be seen what the cord will touch.
+pub(super) const ROUGH: f64 = 1e-3;
 /// How much shorter than its length, relative, a segment may be and still be thought to pull: in the first round, which finds out, and later.
 const SLACK: [f64; 2] = [0.02, 1e-10];
 /// Mass of a vertex along the normal of the solid that it lies on, over its own, and in all directions where friction holds it: not so much that
@@ -56,14 +59,17 @@ pub(crate) struct Run {
     pub reach: f64,
     /// Farthest that a pull may take a body [m].
     pub far: f64,
-    /// Last step of Newton's method, in lengths of a segment, and how much of the next is taken.
+    /// Last step of Newton's method, in lengths of a segment.
     last: f64,
-    relax: f64,
+    /// When it was last solved, counted over all runs.
+    turn: u32,
 }
 
-/// Least part of a step that is taken, and the rounds after which a step that has not become shorter makes the next ones shorter.
-const LEAST: f64 = 0.125;
-const PATIENCE: u32 = 6;
+/// Steps, in lengths of a segment, above which it is looked whether they go too far; looks at most.
+const LONG: f64 = 0.03;
+const LOOKS: u32 = 6;
+/// Slope of the energy where a step ends, over that where it begins, up to which it has not gone too far.
+const BEYOND: f64 = 0.5;
 /// Last step, in lengths of a segment, that is still an answer, if not a good one.
 const LOST: f64 = 1.0;
 /// How many times farther than a run reaches its pull may take a body by itself: others that hold the body pull too.
@@ -79,20 +85,11 @@ impl Run {
             reach: f64::INFINITY,
             far: f64::INFINITY,
             last: f64::INFINITY,
-            relax: 1.0,
+            turn: 0,
         };
         let [first, last] = run.ends();
         run.coupled = (first..=last).any(|v| grips.at(v).is_some_and(|grip| grip.inertia.is_some()));
         run
-    }
-
-    /// Takes note of a step: shorter ones if it has not become shorter, longer ones again if it has.
-    fn adapt(&mut self, step: f64, round: u32) {
-        if round > PATIENCE {
-            let better = step < 0.9 * self.last;
-            self.relax = if better { (1.5 * self.relax).min(1.0) } else { (0.5 * self.relax).max(LEAST) };
-        }
-        self.last = step;
     }
 
     /// First and last vertex.
@@ -122,12 +119,20 @@ pub(crate) struct Bond {
     /// Slope of the tension over the length, and how much too long the segment is.
     stiffness: f64,
     gap: f64,
+    /// Tension with the gap closed.
+    force: f64,
     /// Tension at which it yields, and whether the stiffness is that of yielding.
     limit: f64,
     yields: bool,
 }
 
 impl Bond {
+    /// Whether a tension lies on the other side of the yield point, by more than rounding.
+    #[inline]
+    fn changes(&self, tension: f64) -> bool {
+        if self.yields { tension < self.limit * (1.0 - 1e-9) } else { tension > self.limit * (1.0 + 1e-9) }
+    }
+
     #[inline]
     fn matrix(&self) -> DMat3 {
         let n = self.normal * self.along;
@@ -150,13 +155,17 @@ pub(super) fn solve(
     state: &mut CordState,
     scratch: &mut CordScratch,
     around: &Surroundings,
+    tolerance: f64,
     bodies: &mut Bodies,
     tally: &mut Tally,
 ) {
     let mut runs = std::mem::take(&mut scratch.runs);
     for run in &mut runs {
-        (run.done, run.last, run.relax) = (false, f64::INFINITY, 1.0);
-        let span = run.segments.clone().map(|s| scratch.next[s + run.piece].distance(scratch.next[s + run.piece + 1]));
+        (run.done, run.last) = (false, f64::INFINITY);
+        let span = run.segments.clone().map(|s| {
+            let v = s + run.piece;
+            length(scratch.next[v + 1] - scratch.next[v])
+        });
         run.reach = run.reach.max(span.sum());
         run.far = FAR * run.reach;
     }
@@ -165,21 +174,38 @@ pub(super) fn solve(
     }
     // Runs that meet no body do not depend on any other.
     for run in runs.iter_mut().filter(|run| !run.coupled) {
-        alone(model, state, scratch, run, around.dt, tally);
+        alone(model, state, scratch, run, around.dt, tolerance, tally);
     }
+    let mut turn = 0;
+    scratch.stirred.clear();
+    scratch.stirred.resize(bodies.states.len(), 0);
     for round in 1..=COUPLED_ROUNDS {
         let mut all = true;
         for run in runs.iter_mut().filter(|run| run.coupled) {
+            // A run that is done is, until another moves one of its bodies.
+            if run.done && scratch.grips.bodies(run.ends()).all(|body| scratch.stirred[body] < run.turn) {
+                continue;
+            }
+            turn += 1;
+            run.turn = turn;
             hold(scratch, run, around, bodies);
             let (step, sure) = improve(model, state, scratch, run, around.dt, SLACK[usize::from(round > 1)], false);
             tally.rounds = tally.rounds.max(round);
-            run.adapt(step, round);
-            run.done = pull(state, scratch, run, around.dt, bodies) && sure && step <= TOLERANCE;
+            run.last = step;
+            lead(scratch, run, around.dt, bodies);
+            run.done = sure && step <= tolerance;
             all &= run.done;
+            if !run.done {
+                scratch.grips.bodies(run.ends()).for_each(|body| scratch.stirred[body] = turn);
+            }
         }
         if all {
             break;
         }
+    }
+    // What bodies got is what the tensions are, to the last digit.
+    for run in runs.iter().filter(|run| run.coupled && run.done) {
+        pull(state, scratch, run, around.dt, bodies);
     }
     // Written so that a NaN is lost too.
     let lost = |run: &Run| run.coupled && !run.done && (run.last.is_nan() || run.last > LOST);
@@ -193,6 +219,8 @@ pub(super) fn solve(
         tally.unconverged += u64::from(!run.done);
         if lost(run) {
             give_up(model, state, scratch, run, around, bodies, tally);
+        } else if !run.done {
+            ease(model, state, scratch, run);
         }
     }
     scratch.runs = runs;
@@ -205,13 +233,14 @@ fn alone(
     scratch: &mut CordScratch,
     run: &mut Run,
     dt: f64,
+    tolerance: f64,
     tally: &mut Tally,
 ) {
     for round in 1..=ROUNDS {
         tally.rounds = tally.rounds.max(round);
         let (step, sure) = improve(model, state, scratch, run, dt, SLACK[usize::from(round > 1)], true);
-        run.adapt(step, round);
-        run.done = sure && step <= TOLERANCE;
+        run.last = step;
+        run.done = sure && step <= tolerance;
         if run.done {
             break;
         }
@@ -220,8 +249,8 @@ fn alone(
 
 /// Takes from bodies what a run has given them in this solve.
 fn give_back(scratch: &mut CordScratch, run: &Run, bodies: &mut Bodies) {
-    let [first, last] = run.ends();
-    for grip in scratch.grips.vertices.iter_mut().filter(|grip| (first..=last).contains(&grip.vertex)) {
+    let held = scratch.grips.between(run.ends());
+    for grip in &mut scratch.grips.vertices[held] {
         if let (Some(index), Some(_)) = (grip.body, grip.inertia) {
             bodies.push(index, grip.share * (grip.start[0] - grip.given[0]), grip.begin);
             grip.given[0] = grip.start[0];
@@ -246,19 +275,23 @@ fn give_up(
     for s in run.segments.clone() {
         state.tensions[s] = scratch.tensions[s];
     }
-    (run.last, run.relax) = (f64::INFINITY, 1.0);
-    alone(model, state, scratch, run, around.dt, tally);
-    let mut excess = 0.0;
-    for s in run.segments.clone() {
-        let v = s + run.piece;
-        let length = scratch.next[v].distance(scratch.next[v + 1]);
-        excess += (length - model.lengths[s] * (1.0 + state.plastic_strains[s])).max(0.0);
-        state.tensions[s] = state.tensions[s].min(bearable(model, state, s, length));
-    }
-    run.far = excess;
+    alone(model, state, scratch, run, around.dt, TOLERANCE, tally);
+    run.far = ease(model, state, scratch, run);
     pull(state, scratch, run, around.dt, bodies);
     run.done = false;
     hold(scratch, run, around, bodies);
+}
+
+/// Takes off the tension that is more than goes with the lengths that a run was stopped at; returns how much too long it is [m].
+fn ease(model: &CordModel, state: &mut CordState, scratch: &CordScratch, run: &Run) -> f64 {
+    let mut excess = 0.0;
+    for s in run.segments.clone() {
+        let v = s + run.piece;
+        let length = length(scratch.next[v + 1] - scratch.next[v]);
+        excess += (length - model.lengths[s] * (1.0 + state.plastic_strains[s])).max(0.0);
+        state.tensions[s] = state.tensions[s].min(bearable(model, state, s, length));
+    }
+    excess
 }
 
 /// Tension that goes with a length of a segment [N].
@@ -270,24 +303,38 @@ fn bearable(model: &CordModel, state: &CordState, s: usize, length: f64) -> f64 
 /// Puts vertices on bodies where the bodies now take them.
 fn hold(scratch: &mut CordScratch, run: &Run, around: &Surroundings, bodies: &Bodies) {
     let CordScratch { grips, next, .. } = scratch;
-    let [first, last] = run.ends();
-    for grip in grips.vertices.iter().filter(|grip| grip.inertia.is_some() && (first..=last).contains(&grip.vertex)) {
+    let held = grips.between(run.ends());
+    for grip in grips.vertices[held].iter().filter(|grip| grip.inertia.is_some()) {
         next[grip.vertex] = grip.end(bodies, around.environment.gravity, around.dt);
     }
 }
 
-/// Gives bodies the pull on the vertices that they hold, less what they have got before; true if that was little.
-pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: f64, bodies: &mut Bodies) -> bool {
+/// Gives bodies what takes the vertices that they hold along the step of a round. Not the pull itself: far from the solution its direction turns
+/// more in a round than light bodies could follow.
+fn lead(scratch: &mut CordScratch, run: &Run, dt: f64, bodies: &mut Bodies) {
+    let CordScratch { grips, moves, .. } = scratch;
+    let held = grips.between(run.ends());
+    for grip in &mut grips.vertices[held] {
+        if let (Some(index), Some(inertia)) = (grip.body, grip.inertia) {
+            let more = inertia * moves[grip.vertex] * (1.0 / dt);
+            bodies.push(index, grip.share * more, grip.begin);
+            grip.given[0] += more;
+        }
+    }
+}
+
+/// Gives bodies the pull on the vertices that they hold, less what they have got before.
+pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: f64, bodies: &mut Bodies) {
     let CordScratch { grips, next, before, .. } = scratch;
     let [first, last] = run.ends();
     let force = |s: usize| {
         let v = s + run.piece;
-        (next[v + 1] - next[v]).normalize_or(before[s]) * state.tensions[s]
+        frame::unit_or(next[v + 1] - next[v], before[s]) * state.tensions[s]
     };
-    let mut little = true;
-    for grip in &mut grips.vertices {
+    let held = grips.between(run.ends());
+    for grip in &mut grips.vertices[held] {
         let v = grip.vertex;
-        let Some(index) = grip.body.filter(|_| (first..=last).contains(&v)) else { continue };
+        let Some(index) = grip.body else { continue };
         let mut impulse = DVec3::ZERO;
         if v < last {
             impulse += force(v - run.piece) * dt;
@@ -299,22 +346,18 @@ pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: 
         let side = usize::from(grip.inertia.is_none() && v == last);
         let mut more = impulse - grip.given[side];
         if !more.is_finite() {
-            little = false;
             continue;
         }
-        little &= more.length() <= 1e-3 * impulse.length() + 1e-9;
         // Nothing throws a body far beyond the run. Written so that a NaN is too far.
-        if let Some(inertia) = grip.inertia {
-            let way = (inertia.inverse() * more).length() * dt;
+        if grip.inertia.is_some() {
+            let way = length(grip.answer * more) * dt;
             if way.is_nan() || way > run.far {
                 more *= if way.is_finite() { run.far / way } else { 0.0 };
-                little = false;
             }
         }
         bodies.push(index, grip.share * more, grip.begin);
         grip.given[side] += more;
     }
-    little
 }
 
 /// One round of Newton's method on a run, with bodies that hold still or answer; returns its largest step, in lengths of a
@@ -328,108 +371,223 @@ fn improve(
     slack: f64,
     still: bool,
 ) -> (f64, bool) {
-    let CordScratch { next, free, before, blocks, bonds, mass, inverse_mass, normals, pushed, grips, tangents, .. } =
-        scratch;
+    let CordScratch { next, before, blocks, bonds, tangents, moves, pulls, free, pushed, .. } = scratch;
+    let CordScratch { mass, inverse_mass, normals, planes, grips, .. } = scratch;
+    let resistance = Resistance { free, pushed, mass, inverse_mass, normals, planes, grips, dt, still };
     let (piece, segments) = (run.piece, run.segments.clone());
     let [first, last] = run.ends();
-    let rate = 1.0 / (dt * dt);
 
-    // Forth: bonds, and elimination from the first vertex on.
-    let (mut bond_before, mut pull_before) = (Bond::default(), DVec3::ZERO);
-    for v in first..=last {
-        let (mut bond, mut pull) = (Bond::default(), DVec3::ZERO);
-        if v < last {
-            let s = v - piece;
-            let edge = next[v + 1] - next[v];
-            (bond, pull) = bind(model, state, s, edge, before[s], slack);
-            tangents[s] = bond.normal;
-            bonds[s] = bond;
-        }
-        let (inertia, mut load) = match grips.at(v) {
-            Some(grip) => match grip.inertia.filter(|_| !still) {
-                Some(inertia) => (inertia * rate, grip.given[0] * (-1.0 / dt)),
-                // Held by the world, or as good as: stays.
-                None => {
-                    blocks[v] = Block::FIXED;
-                    (bond_before, pull_before) = (bond, pull);
-                    continue;
-                }
-            },
-            None => {
-                let heavy = mass[v] * rate * if inverse_mass[v] == 0.0 { STUCK } else { 1.0 };
-                let mut inertia = DMat3::from_diagonal(DVec3::splat(heavy));
-                let normal = normals[v];
-                if normal != DVec3::ZERO {
-                    let n = normal * (heavy * FIXED);
-                    inertia += DMat3::from_cols(n * normal.x, n * normal.y, n * normal.z);
-                }
-                // On a solid, what friction took counts; where the normal goes is settled.
-                let away = free[v] + pushed[v] - next[v];
-                (inertia, (away - normal * normal.dot(away)) * heavy)
-            }
-        };
-        load += pull - pull_before;
-        let mut block = inertia + bond.matrix();
-        if v > first {
-            let previous = blocks[v - 1];
-            block += bond_before.matrix() - sandwich(&bond_before, &previous.inverse);
-            load += bond_before.times(previous.inverse * previous.load);
-        }
-        blocks[v] = Block { inverse: invert(&block), load };
-        (bond_before, pull_before) = (bond, pull);
+    for v in first..last {
+        let s = v - piece;
+        bonds[s] = bind(model, state, s, next[v + 1] - next[v], before[s], slack);
+        tangents[s] = bonds[s].normal;
     }
 
-    // Back: the steps; a cord cannot push.
-    let (mut worst, mut sure) = (0.0_f64, true);
-    let mut after = DVec3::ZERO;
-    for v in (first..=last).rev() {
-        let s = v.wrapping_sub(piece);
-        let mut load = blocks[v].load;
-        if v < last {
-            load += bonds[s].times(after);
+    // Forth: elimination from both ends to the middle, side by side, because every vertex waits for the one before it.
+    let middle = first.midpoint(last);
+    for k in 0..last - middle {
+        let (v, w) = (first + k, last - k);
+        if v < middle {
+            blocks[v] = reduce(run, &resistance, bonds, next, v, [(v > first).then(|| (v - 1, blocks[v - 1])), None]);
         }
-        // No step is longer than the run, wherever a first round may want to go.
-        let step = blocks[v].inverse * load;
-        let step = if step.is_finite() { step.clamp_length_max(run.reach) } else { DVec3::ZERO };
-        if v < last {
-            let bond = &bonds[s];
-            let tension = state.tensions[s] + bond.stiffness * (bond.gap + bond.normal.dot(after - step));
-            // On another branch than it was thought to be: one more round.
-            sure &= !(tension < 0.0 && state.tensions[s] > 0.0 || (tension > bond.limit) != bond.yields);
-            let tension = state.tensions[s] + run.relax * (tension.max(0.0) - state.tensions[s]);
-            if tension.is_finite() {
-                state.tensions[s] = tension;
-            } else {
-                worst = f64::INFINITY;
-            }
+        blocks[w] = reduce(run, &resistance, bonds, next, w, [(w < last).then(|| (w + 1, blocks[w + 1])), None]);
+    }
+    let sides = [(middle > first).then(|| (middle - 1, blocks[middle - 1])), Some((middle + 1, blocks[middle + 1]))];
+    blocks[middle] = reduce(run, &resistance, bonds, next, middle, sides);
+
+    // Back: the steps, from the middle to both ends. No step is longer than the run, wherever a first round may want to go.
+    let limited = |step: DVec3| if step.is_finite() { within(step, run.reach) } else { DVec3::ZERO };
+    moves[middle] = limited(blocks[middle].inverse * blocks[middle].load);
+    for k in 1..=last - middle {
+        let (v, w) = (middle.wrapping_sub(k), middle + k);
+        if k <= middle - first {
+            moves[v] = limited(blocks[v].inverse * (blocks[v].load + bonds[v - piece].times(moves[v + 1])));
+        }
+        moves[w] = limited(blocks[w].inverse * (blocks[w].load + bonds[w - piece - 1].times(moves[w - 1])));
+    }
+
+    // Tensions; a cord cannot push.
+    let (mut worst, mut sure) = (0.0_f64, true);
+    for s in segments.clone() {
+        let (bond, v, old) = (&bonds[s], s + piece, state.tensions[s]);
+        let tension = old + bond.stiffness * (bond.gap + bond.normal.dot(moves[v + 1] - moves[v]));
+        // On another branch than it was thought to be: one more round.
+        sure &= !(tension < 0.0 && old > 0.0 || bond.changes(tension));
+        pulls[s] = tension.max(0.0);
+        if !tension.is_finite() {
+            (pulls[s], worst) = (old, f64::INFINITY);
         }
         // Written so that a NaN is not taken for nothing.
-        let size = step.length() / model.lengths[s.min(segments.end - 1)];
+        let size = moves[v].length_squared().max(moves[v + 1].length_squared()).sqrt() / model.lengths[s];
         worst = if size <= worst { worst } else { size };
-        // Bodies will take their vertices there, up to what others do to them.
-        next[v] += step * run.relax;
-        after = step;
+    }
+
+    let part =
+        if worst > LONG { far_enough(|part| slope(model, state, run, &resistance, next, moves, part)) } else { 1.0 };
+    // Bodies will take their vertices there, up to what others do to them.
+    for v in first..=last {
+        moves[v] *= part;
+        next[v] += moves[v];
+    }
+    for s in segments {
+        // What lets go does so at once, or it would pull for ever.
+        let old = if pulls[s] > 0.0 { state.tensions[s] } else { 0.0 };
+        state.tensions[s] = old + part * (pulls[s] - old);
     }
     (worst, sure)
 }
 
-/// The bond of a segment, and its pull on the vertex before it, with the gap closed.
+/// What resists the pull of segments at vertices.
+struct Resistance<'a> {
+    free: &'a [DVec3],
+    pushed: &'a [DVec3],
+    mass: &'a [f64],
+    inverse_mass: &'a [f64],
+    normals: &'a [DVec3],
+    planes: &'a [f64],
+    grips: &'a Grips,
+    dt: f64,
+    still: bool,
+}
+
+impl Resistance<'_> {
+    /// How a vertex at a place resists being moved on [N/m], and the force that is on it [N] after it has gone some way in this round;
+    /// nothing if it stays.
+    #[inline(always)]
+    fn at(&self, v: usize, place: DVec3, gone: DVec3) -> Option<(DMat3, DVec3)> {
+        let rate = 1.0 / (self.dt * self.dt);
+        if let Some(grip) = self.grips.at(v) {
+            let inertia = grip.inertia.filter(|_| !self.still)? * rate;
+            return Some((inertia, grip.given[0] * (-1.0 / self.dt) - inertia * gone));
+        }
+        let heavy = self.mass[v] * rate * if self.inverse_mass[v] == 0.0 { STUCK } else { 1.0 };
+        let mut inertia = DMat3::from_diagonal(DVec3::splat(heavy));
+        let away = self.free[v] + self.pushed[v] - place - gone;
+        let normal = self.normals[v];
+        if normal == DVec3::ZERO {
+            return Some((inertia, away * heavy));
+        }
+        let n = normal * (heavy * FIXED);
+        inertia += DMat3::from_cols(n * normal.x, n * normal.y, n * normal.z);
+        // What friction took counts; along the normal the solid keeps it where it lies.
+        let off = FIXED * (self.planes[v] - normal.dot(place + gone)) - normal.dot(away);
+        Some((inertia, (away + normal * off) * heavy))
+    }
+}
+
+/// The block of a vertex when neighbours have been eliminated.
+#[inline(always)]
+fn reduce(
+    run: &Run,
+    resistance: &Resistance,
+    bonds: &[Bond],
+    next: &[DVec3],
+    v: usize,
+    gone: [Option<(usize, Block)>; 2],
+) -> Block {
+    let [first, last] = run.ends();
+    let Some((mut block, mut load)) = resistance.at(v, next[v], DVec3::ZERO) else { return Block::FIXED };
+    if v < last {
+        let after = &bonds[v - run.piece];
+        block += after.matrix();
+        load += after.normal * after.force;
+    }
+    if v > first {
+        let before = &bonds[v - run.piece - 1];
+        block += before.matrix();
+        load -= before.normal * before.force;
+    }
+    for (neighbour, gone) in gone.into_iter().flatten() {
+        let bond = &bonds[v.min(neighbour) - run.piece];
+        block -= sandwich(bond, &gone.inverse);
+        load += bond.times(gone.inverse * gone.load);
+    }
+    Block { inverse: invert(&block), load }
+}
+
+/// Slope of the energy along the step of a round after a part of it [N m].
+fn slope(
+    model: &CordModel,
+    state: &CordState,
+    run: &Run,
+    resistance: &Resistance,
+    next: &[DVec3],
+    moves: &[DVec3],
+    part: f64,
+) -> f64 {
+    let [first, last] = run.ends();
+    let mut sum = 0.0;
+    for v in first..=last {
+        if let Some((_, force)) = resistance.at(v, next[v], moves[v] * part) {
+            sum -= force.dot(moves[v]);
+        }
+        if v < last {
+            let change = moves[v + 1] - moves[v];
+            let edge = next[v + 1] - next[v] + change * part;
+            let long = length(edge);
+            let tension = bearable(model, state, v - run.piece, long);
+            sum += tension * edge.dot(change) / long.max(f64::MIN_POSITIVE);
+        }
+    }
+    sum
+}
+
+/// The part of a step that goes about as far as the slope falls.
+fn far_enough(slope: impl Fn(f64) -> f64) -> f64 {
+    let behind = slope(1.0);
+    if behind <= 0.0 {
+        return 1.0;
+    }
+    let start = slope(0.0);
+    // Segments that have become too short for the tension that they still have make steps that do not go down: these let go of it.
+    if start >= 0.0 {
+        return 1.0;
+    }
+    let (mut low, mut high) = ((0.0, start), (1.0, behind));
+    for _ in 0..LOOKS {
+        if high.1 <= -BEYOND * start {
+            break;
+        }
+        // The secant, drawn to the middle of the bracket where that is one-sided.
+        let part = low.0 + (high.0 - low.0) * (low.1 / (low.1 - high.1)).clamp(0.1, 0.5);
+        let here = slope(part);
+        if here > 0.0 {
+            high = (part, here);
+        } else {
+            low = (part, here);
+            if here >= BEYOND * start {
+                return part;
+            }
+        }
+    }
+    if low.0 > 0.0 && high.1 > -BEYOND * start { low.0 } else { high.0 }
+}
+
+/// The bond of a segment.
 #[inline]
-fn bind(model: &CordModel, state: &CordState, s: usize, edge: DVec3, before: DVec3, slack: f64) -> (Bond, DVec3) {
-    let (length, rest, area) = (edge.length(), model.lengths[s], model.areas[s]);
+fn bind(model: &CordModel, state: &CordState, s: usize, edge: DVec3, before: DVec3, slack: f64) -> Bond {
+    let (length, rest, area) = (length(edge), model.lengths[s], model.areas[s]);
     let normal = if length > 1e-9 * rest { edge / length } else { before };
     let tension = state.tensions[s];
     let curve = model.tensile_curve(s);
-    let (strain, slope) = curve.strain(tension / area, state.plastic_strains[s]);
+    let (stress, limit) = (tension / area, curve.yield_after(state.plastic_strains[s]));
+    let (strain, slope) = curve.strain(stress, state.plastic_strains[s]);
     let gap = length - rest * (1.0 + strain);
     if tension <= 0.0 && gap < -slack * rest {
-        return (Bond { normal, limit: f64::INFINITY, ..Bond::default() }, DVec3::ZERO);
+        return Bond { normal, limit: f64::INFINITY, ..Bond::default() };
     }
     let stiffness = area / (rest * slope);
     let across = tension / length.max(0.1 * rest);
-    let limit = curve.yield_after(state.plastic_strains[s]) * area;
-    let bond = Bond { across, along: stiffness - across, normal, stiffness, gap, limit, yields: tension > limit };
-    (bond, normal * (tension + stiffness * gap))
+    let (along, force) = (stiffness - across, tension + stiffness * gap);
+    // The very comparison by which the curve takes its slope: a cord that flows stands on the limit, up to rounding, in every step.
+    Bond { across, along, normal, stiffness, gap, force, limit: limit * area, yields: stress > limit }
+}
+
+/// The vector, made shorter if it is longer than `most`.
+#[inline]
+fn within(v: DVec3, most: f64) -> DVec3 {
+    let square = v.length_squared();
+    if square > most * most { v * (most / square.sqrt()) } else { v }
 }
 
 /// K P K for a symmetric P.
@@ -496,10 +654,7 @@ pub(super) fn settle(model: &CordModel, state: &mut CordState, scratch: &CordScr
     for piece in 0..state.piece_count() {
         for s in state.segments(piece) {
             let v = s + piece;
-            let length = scratch.next[v].distance(scratch.next[v + 1]);
-            // No more than goes with the length, up to rounding: what a solve that was stopped may have left.
-            let most = bearable(model, state, s, length);
-            state.tensions[s] = state.tensions[s].min(most + 1e-9 * model.tensile_curve(s).elastic * model.areas[s]);
+            let length = length(scratch.next[v + 1] - scratch.next[v]);
             let (curve, tension) = (model.tensile_curve(s), state.tensions[s]);
             let stress = tension / model.areas[s];
             let strain = length / model.lengths[s] - 1.0;

@@ -10,6 +10,7 @@ use super::model::CordModel;
 use super::predict::net_tension;
 use super::state::{CordScratch, CordState, Tally};
 use super::{Surroundings, clamp};
+use crate::collision::segments::length;
 use crate::contact::{self, Collider};
 use glam::DVec3;
 
@@ -26,7 +27,7 @@ pub(super) fn touch(
     if colliders.is_empty() {
         return false;
     }
-    let CordScratch { next, free, inverse_mass, normals, touched, pushed, grips, .. } = scratch;
+    let CordScratch { next, free, inverse_mass, normals, touched, planes, pushed, grips, .. } = scratch;
     let mut any = false;
     for piece in 0..state.piece_count() {
         let (vertices, segments) = (state.vertices(piece), state.segments(piece));
@@ -35,12 +36,12 @@ pub(super) fn touch(
         let (mut clear, carried) = contact::clearance(colliders, next[vertices.start], 1.5 * reach);
         for v in vertices.clone() {
             if v > vertices.start {
-                clear -= next[v].distance(next[v - 1]);
+                clear -= length(next[v] - next[v - 1]);
             }
             tally.contacts += u64::from(last && normals[v] != DVec3::ZERO);
             let (start, target) = (state.positions[v], next[v]);
             let keep = model.radii[(v - piece).min(segments.end - 1)] + model.material.margin;
-            if clear > keep + carried + target.distance(start) {
+            if clear > keep + carried + length(target - start) {
                 continue;
             }
             if grips.at(v).is_some() {
@@ -71,6 +72,7 @@ pub(super) fn touch(
             }
             let Some((collider, stuck)) = met else { continue };
             any = true;
+            planes[v] = normals[v].dot(next[v]);
             // Where friction holds a vertex it stays; elsewhere it has been shifted.
             if stuck {
                 pushed[v] = next[v] - free[v];

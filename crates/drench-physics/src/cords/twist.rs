@@ -24,6 +24,7 @@ use super::clamp::{Bodies, turned};
 use super::model::{CordModel, Torsion};
 use super::state::{CordScratch, CordState, Tally};
 use super::{Surroundings, frame};
+use crate::collision::segments::length;
 use glam::DVec3;
 use std::f64::consts::PI;
 use std::ops::Range;
@@ -62,7 +63,7 @@ pub(super) fn lay_references(model: &CordModel, state: &mut CordState) {
         let mut last = None;
         for s in state.segments(piece) {
             let rest = model.rest[s] / model.lengths[s];
-            let tangent = (state.positions[s + piece + 1] - state.positions[s + piece]).normalize_or(rest);
+            let tangent = frame::unit_or(state.positions[s + piece + 1] - state.positions[s + piece], rest);
             let (from, reference) = last.unwrap_or((rest, model.references[s]));
             state.references[s] = frame::transport(reference, from, tangent);
             last = Some((tangent, state.references[s]));
@@ -87,7 +88,7 @@ pub(super) fn add_forces(model: &CordModel, state: &CordState, scratch: &mut Cor
             let [a, b, c] = gradient(before[s - 1], before[s], [spans[s - 1], spans[s]]);
             // No vertex goes farther than a part of its segment, whatever the torque: all three are held back alike.
             let step = torque * dt * dt;
-            let farthest = (a.length() / mass[v - 1]).max(b.length() / mass[v]).max(c.length() / mass[v + 1]);
+            let farthest = (length(a) / mass[v - 1]).max(length(b) / mass[v]).max(length(c) / mass[v + 1]);
             let held_back = (PUSH * model.lengths[s] / (step.abs() * farthest).max(1e-300)).min(1.0);
             let push = -torque * held_back;
             forces[v - 1] += a * push;
@@ -134,7 +135,7 @@ fn carry(state: &mut CordState, scratch: &mut CordScratch, piece: usize) {
     let segments = state.segments(piece);
     for s in segments.clone() {
         let v = s + piece;
-        tangents[s] = (next[v + 1] - next[v]).normalize_or(before[s]);
+        tangents[s] = frame::unit_or(next[v + 1] - next[v], before[s]);
         state.references[s] = frame::transport(state.references[s], before[s], tangents[s]);
         if s > segments.start {
             let over = frame::transport(state.references[s - 1], tangents[s - 1], tangents[s]);

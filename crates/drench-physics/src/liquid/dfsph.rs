@@ -17,7 +17,7 @@
 //!
 //! are convex with bounds: liquids push but do not pull, and a free surface has no pressure. The divergence solve acts on
 //! velocities. Spray, below nine tenths of the density, may come together at once (s = 1); what is nearly dense settles slowly
-//! (s = 0.03), because what density it lacks is a matter of arrangement; what is compressed takes back a part of that (s = 0.3). The
+//! (s = 0.03) up to 0.995 ρ0, because what density it lacks is a matter of arrangement; what is compressed takes back a part of that (s = 0.3). The
 //! density solve takes away what compression is left, by moving particles apart without giving them velocity.
 //!
 //! Two things differ from [Bender2017], where both solves change velocities. Taking away compression within one step needs
@@ -68,6 +68,9 @@ impl Parameters {
 
 /// Density over that of rest below which liquid is spray and may be compressed at once.
 const THIN: f32 = 0.9;
+/// Density over that of rest above which nothing settles: particles of a liquid are uneven by less, and what would settle there only
+/// to be moved apart again would sink for ever.
+const LOOSE: f32 = 0.995;
 /// Part of what density is missing that may come back in a step where there is more than that.
 const SETTLING: f32 = 0.03;
 /// Part of the compression that velocities take back in a step; displacements take back the rest.
@@ -91,12 +94,14 @@ pub(crate) fn solve_divergence(fields: &mut Fields, rest: f64, dt: f64, paramete
     let error = parameters.divergence_error.min(f64::from(DRIFT) * parameters.density_error);
     let problem = Problem { error, least: 2, most: parameters.most_iterations, rest, rate };
     let thin = THIN * rest;
-    let part = |density: f32| match density {
-        dense if dense > rest => DRIFT,
-        spray if spray < thin => 1.0,
-        _ => SETTLING,
-    };
-    solve(fields, &problem, |density| (density - rest) * rate * part(density))
+    let loose = LOOSE * rest;
+    solve(fields, &problem, |density| {
+        rate * match density {
+            dense if dense > rest => DRIFT * (dense - rest),
+            spray if spray < thin => spray - rest,
+            density => SETTLING * (density - loose).min(0.0),
+        }
+    })
 }
 
 /// Finds velocities that, over one step, take away compression: density at most ρ0.

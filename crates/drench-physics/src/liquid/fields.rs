@@ -23,13 +23,17 @@ pub(crate) struct Fields {
     pub wall: Vec<f32x4>,
     /// Σ ψ_b v_b · ∇W, as often as they count in pressure [kg/(m3 s)].
     pub wall_rate: Vec<f32>,
+    /// −Σ V W' r / 3 over everything around, 1 in a continuum, and then the factor that makes viscosity right.
+    pub even: Vec<f32>,
     /// One over the answer of the density's rate to the particle's own pressure; 0 where pressure has no hold.
     pub inverse_diagonal: Vec<f32>,
     /// Pressure impulses dt p/ρ² [m5/(kg s)].
     pub kappa: Vec<f32>,
     pub kappa_next: Vec<f32>,
     pub kappa_last: Vec<f32>,
-    /// Memory of the implicit viscosity.
+    /// Gradients of the components of the velocity [1/s].
+    pub slopes: Vec<[f32x4; 3]>,
+    /// Memory of the viscosity.
     pub krylov: [Vec<f32x4>; 4],
 }
 
@@ -40,9 +44,12 @@ impl Fields {
         for vectors in [&mut self.v, &mut self.free, &mut self.gradient, &mut self.wall] {
             vectors.resize(count, f32x4::ZERO);
         }
+        self.krylov.iter_mut().for_each(|values| values.resize(count, f32x4::ZERO));
+        self.slopes.resize(count, [f32x4::ZERO; 3]);
         let scalars = [
             &mut self.density,
             &mut self.wall_rate,
+            &mut self.even,
             &mut self.inverse_diagonal,
             &mut self.kappa,
             &mut self.kappa_next,

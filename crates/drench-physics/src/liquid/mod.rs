@@ -10,7 +10,7 @@
 //! 1. particles are sorted along a space-filling curve and find their neighbours (`rows`), densities on the way;
 //! 2. what solids and foreign particles add is summed once (`walls`);
 //! 3. divergence is removed, forces act (gravity, [`viscosity`], surface `tension`, drag), compression is removed;
-//! 4. particles move. After the last step the `guard` puts back what went into a solid.
+//! 4. particles move, and the `guard` puts back what went into a solid.
 //!
 //! Particles have a spacing d at rest and a kernel of support H = 2 d; the mass at rest is ρ0 d³, but every particle has a mass of
 //! its own, which wetting may change: a light particle counts for less.

@@ -113,6 +113,8 @@ pub(crate) struct RowSums {
     pub gradient: f32x4,
     /// Σ m_j |∇W|² [kg/m8].
     pub squares: f32,
+    /// −Σ m_j W' r / 3 [kg/m3], the density in a continuum.
+    pub spread: f32,
 }
 
 /// Where a search looks: points in z-order in cells of one support.
@@ -221,7 +223,7 @@ impl Search<'_> {
         let count = row.len();
         let masses = &self.points.masses;
         squares.resize(count.next_multiple_of(WIDTH), self.kernel.support2);
-        let (mut density, mut sum_squares) = (f32x8::ZERO, f32x8::ZERO);
+        let (mut density, mut sum_squares, mut spread) = (f32x8::ZERO, f32x8::ZERO, f32x8::ZERO);
         for (k, eight_squares) in squares.as_chunks::<WIDTH>().0.iter().enumerate() {
             let at = k * WIDTH;
             let mass =
@@ -229,15 +231,22 @@ impl Search<'_> {
             let square = f32x8::new(*eight_squares);
             let (value, slope) = self.kernel.value_and_slope(square);
             density += mass * value;
-            sum_squares += mass * slope * slope * square;
-            let weight = (mass * slope).to_array();
+            let weight = mass * slope;
+            sum_squares += weight * slope * square;
+            spread -= weight * square;
+            let weight = weight.to_array();
             weights.extend_from_slice(&weight[..(count - at).min(WIDTH)]);
         }
         let mut gradient = f32x4::ZERO;
         for (&other, &weight) in row.iter().zip(&weights[begin..]) {
             gradient += (x - self.points.x[other as usize]) * f32x4::splat(weight);
         }
-        RowSums { density: density.reduce_add(), gradient, squares: sum_squares.reduce_add() }
+        RowSums {
+            density: density.reduce_add(),
+            gradient,
+            squares: sum_squares.reduce_add(),
+            spread: spread.reduce_add() / 3.0,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::dfsph::{self, Solved};
 use super::fields::{Fields, dot};
-use super::guard::guard;
+use super::guard::Guard;
 use super::kernel::CubicSpline;
 use super::mueller2003::{self, Springy};
 use super::rows::{Kernel8, PIECE, Search};
@@ -33,9 +33,11 @@ pub struct LiquidScratch {
     walls: Walls,
     foreign: Walls,
     reorder: Reorder,
-    /// Where particles were at the beginning of the substep [m].
+    /// Where particles were at the beginning of the step [m].
     starts: Vec<DVec3>,
-    start_buffer: Vec<DVec3>,
+    /// How far particles may go before they can meet a solid that stands still [m].
+    room: Vec<f32>,
+    room_buffer: Vec<f32>,
     /// Velocities in single precision before whatever changes them.
     before: Vec<f32x4>,
     wall_impulses: Vec<DVec3>,
@@ -63,7 +65,7 @@ pub struct Tally {
     pub unconverged: u32,
     /// Steps that should have been shorter than the shortest allowed.
     pub hurried: u32,
-    /// Particles that the guard put back.
+    /// How often the guard put a particle back.
     pub guarded: u32,
     /// Largest speed at the end [m/s].
     pub speed: f64,
@@ -98,7 +100,8 @@ pub fn solve(
     if state.is_empty() {
         return Ok(tally);
     }
-    scratch.starts.clone_from(&state.positions);
+    scratch.room.clear();
+    scratch.room.resize(state.len(), 0.0);
     let mut left = dt;
     loop {
         let (length, hurried) = longest_step(model, state, surroundings)?;
@@ -107,6 +110,13 @@ pub fn solve(
         let frame = frame(model, state);
         let step = Step { model, surroundings, frame, dt: length, since: dt - left, left };
         step.advance(state, scratch, reactions, &mut tally)?;
+        let guard = Guard {
+            colliders: surroundings.colliders,
+            keep: KEEP * model.spacing,
+            dt,
+            span: [1.0 - left / dt, if steps <= 1.0 { 1.0 } else { 1.0 - (left - length) / dt }],
+        };
+        tally.guarded += step.guard(&guard, state, scratch, reactions);
         tally.steps += 1;
         tally.hurried += u32::from(hurried);
         tally.shortest = tally.shortest.min(length);
@@ -115,15 +125,6 @@ pub fn solve(
             break;
         }
         left -= length;
-    }
-    let keep = KEEP * model.spacing;
-    let stops = guard(state, &scratch.starts, surroundings.colliders, keep, dt);
-    tally.guarded = stops.len() as u32;
-    for stop in stops {
-        let body = surroundings.collider_bodies.get(stop.collider).map_or(NO_BODY, |&body| body) as usize;
-        if body < reactions.bodies.len() {
-            reactions.bodies[body].push(stop.impulse, stop.position, &mut reactions.pushes[body]);
-        }
     }
     tally.speed = speed(state)?;
     Ok(tally)
@@ -185,7 +186,8 @@ fn origin(state: &LiquidState, support: f64) -> DVec3 {
 fn sort(state: &mut LiquidState, scratch: &mut LiquidScratch, support: f64) -> Result<(), PhysicsError> {
     scratch.neighbours.rebuild(&state.positions, support).map_err(|error| PhysicsError::search("liquid", &error))?;
     state.reorder(scratch.neighbours.order(), &mut scratch.reorder);
-    permute(&mut scratch.starts, scratch.neighbours.order(), &mut scratch.start_buffer);
+    permute(&mut scratch.room, scratch.neighbours.order(), &mut scratch.room_buffer);
+    scratch.starts.clone_from(&state.positions);
     Ok(())
 }
 
@@ -232,6 +234,24 @@ impl Step<'_, '_> {
         Ok(())
     }
 
+    /// Keeps particles out of solids; gives how many it had to stop.
+    fn guard(
+        &self,
+        guard: &Guard,
+        state: &mut LiquidState,
+        scratch: &mut LiquidScratch,
+        reactions: &mut Reactions,
+    ) -> u32 {
+        let stops = guard.hold(state, &scratch.starts, &mut scratch.room);
+        for stop in &stops {
+            let body = self.surroundings.collider_bodies.get(stop.collider).map_or(NO_BODY, |&body| body) as usize;
+            if body < reactions.bodies.len() {
+                reactions.bodies[body].push(stop.impulse, stop.position, &mut reactions.pushes[body]);
+            }
+        }
+        stops.len() as u32
+    }
+
     fn find_neighbours(&self, state: &LiquidState, scratch: &mut LiquidScratch) {
         let LiquidScratch { fields, neighbours, before, .. } = scratch;
         let count = state.len();
@@ -240,12 +260,13 @@ impl Step<'_, '_> {
         fields.points.set(count, |i| frame.local(positions[i]), |i| state.masses[i] as f32);
         take_velocities(&mut fields.v, state);
         before.clone_from(&fields.v);
-        let Fields { points, rows, density, gradient, inverse_diagonal, .. } = fields;
+        let Fields { points, rows, density, gradient, inverse_diagonal, even, .. } = fields;
         let search = Search { neighbours, points, kernel: frame.kernel8 };
         let own = frame.kernel.value(0.0) as f32;
         let out = density.par_chunks_mut(PIECE).zip(gradient.par_chunks_mut(PIECE));
-        let out = out.zip(inverse_diagonal.par_chunks_mut(PIECE));
-        out.zip(rows).enumerate().for_each(|(piece, (((density, gradient), squares), rows))| {
+        let out = out.zip(inverse_diagonal.par_chunks_mut(PIECE)).zip(even.par_chunks_mut(PIECE));
+        let rest = frame.density as f32;
+        out.zip(rows).enumerate().for_each(|(piece, ((((density, gradient), squares), even), rows))| {
             let seeker = |number: usize| {
                 let i = piece * PIECE + number;
                 (neighbours.cell_of(positions[i]), points.x[i], i as u32)
@@ -254,6 +275,7 @@ impl Step<'_, '_> {
                 density[number] = own * points.masses[piece * PIECE + number] + sums.density;
                 gradient[number] = sums.gradient;
                 squares[number] = sums.squares;
+                even[number] = sums.spread / rest;
             });
         });
     }
@@ -360,17 +382,23 @@ impl Step<'_, '_> {
         }
     }
 
+    /// Viscosity, and the calming of what velocities are not smooth.
     fn apply_viscosity(&self, scratch: &mut LiquidScratch) -> u32 {
         let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+        let (d, density) = (self.model.spacing, self.frame.density);
+        viscosity::prepare(fields, density as f32);
+        let calming = 2.0 * viscosity::CALMING * d * self.dt / density;
+        let slow = calming * (self.surroundings.gravity.length() * d).sqrt();
+        viscosity::calm(fields, density as f32, slow as f32, calming as f32);
         let nu = self.model.material.kinematic_viscosity();
         if nu == 0.0 {
             return 0;
         }
         let viscous = Viscous {
-            strength: (10.0 * nu * self.dt / self.frame.density) as f32,
-            soft: (0.01 * self.frame.kernel.support.powi(2)) as f32,
+            strength: (2.0 * nu * self.dt / density) as f32,
+            rest: density as f32,
             walls: self.model.wall_friction as f32,
-            half: (0.5 * self.model.spacing) as f32,
+            half: (0.5 * d) as f32,
         };
         let mut react = |fields: &Fields| {
             for (walls, impulses) in [(&*walls, &mut *wall_impulses), (&*foreign, &mut *foreign_impulses)] {

@@ -97,9 +97,10 @@ fn a_closed_liquid_keeps_momentum_to_rounding_with_every_method() {
         assert!(lost < 1e-6, "{lost:e} {:?}", model.method);
         assert_eq!(state.masses.len(), state.len());
         assert!((state.mass() - mass).abs() < 1e-12 * mass);
-        // Forces along lines and a rotation-invariant energy: angular momentum up to the order of the step.
+        // Forces along lines and a rotation-invariant energy: angular momentum up to the order of the step. Viscosity keeps that of
+        // liquid that turns as a whole, but makes some of it from velocities at random, which have no gradient.
         let turned = (angular_momentum(&state) - turning).length();
-        assert!(turned < 2e-3 * 0.1 * 0.3 * mass, "{turned:e} of {:e}", 0.03 * mass);
+        assert!(turned < 1e-2 * 0.1 * 0.3 * mass, "{turned:e} of {:e}", 0.03 * mass);
     }
 }
 
@@ -179,6 +180,35 @@ fn a_falling_block_does_not_leak_through_solids_even_without_samples() {
         assert!(low.fold(f64::INFINITY, f64::min) > 0.045);
     }
     assert!(guarded > 0);
+}
+
+/// Liquid thrown at the corners of a tank with thin walls, which stands, jerks or turns: it stays in.
+#[test]
+fn a_tank_keeps_what_is_thrown_into_its_corners_while_it_is_moved() {
+    let model = inviscid(0.01);
+    let (size, wall) = (DVec3::new(0.12, 0.3, 0.12), 0.01);
+    let tank = Field::Tank { size, wall };
+    let stands = |_: f64| Placement::IDENTITY;
+    let jerks = |t: f64| Placement::at(DVec3::new(0.05 * (40.0 * t).sin(), 0.0, 0.03 * (55.0 * t).sin()));
+    let turns = |t: f64| Placement { rotation: DQuat::from_rotation_y(10.0 * t), ..Placement::IDENTITY };
+    let motions: [&dyn Fn(f64) -> Placement; 3] = [&stands, &jerks, &turns];
+    for (number, place) in motions.into_iter().enumerate() {
+        let mut state = block(&model, DVec3::new(-0.05, 0.01, -0.05), DVec3::new(0.05, 0.11, 0.05));
+        state.velocities.fill(DVec3::new(4.0, -6.0, 5.0));
+        let mut scratch = LiquidScratch::default();
+        let dt = 0.01;
+        for step in 0..30 {
+            let (before, after) = (place(dt * f64::from(step)), place(dt * f64::from(step + 1)));
+            let colliders = [Collider::new(&tank, before, after, 0.5)];
+            let surroundings = Surroundings { colliders: &colliders, ..Surroundings::empty(GRAVITY) };
+            solve(&model, &mut state, &mut scratch, &surroundings, &mut Reactions::default(), dt).unwrap();
+            for p in &state.positions {
+                let p = after.rotation.inverse() * (*p - after.translation);
+                let out = (p.abs() - 0.5 * size).with_y(-p.y).max_element();
+                assert!(out < 0.0 || p.y > size.y, "motion {number}, step {step}: {p} is out by {out}");
+            }
+        }
+    }
 }
 
 /// A floating brick and the water around it: what the brick gets is what the water loses.

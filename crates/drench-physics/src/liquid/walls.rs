@@ -142,10 +142,11 @@ impl Walls {
         let search = Search { neighbours: &self.neighbours, points: &self.points, kernel: frame.kernel8 };
         let (x, neighbours, points, velocities) = (&fields.points.x, &self.neighbours, &self.points, &self.velocities);
         let mirror = f32x4::splat(self.mirror);
-        let Fields { density, wall, wall_rate, .. } = fields;
+        let Fields { density, wall, wall_rate, even, .. } = fields;
         let out = density.par_chunks_mut(PIECE).zip(wall.par_chunks_mut(PIECE));
-        let out = out.zip(wall_rate.par_chunks_mut(PIECE));
-        out.zip(&mut self.rows).enumerate().for_each(|(piece, (((density, wall), wall_rate), rows))| {
+        let out = out.zip(wall_rate.par_chunks_mut(PIECE)).zip(even.par_chunks_mut(PIECE));
+        let rest = frame.density as f32;
+        out.zip(&mut self.rows).enumerate().for_each(|(piece, ((((density, wall), wall_rate), even), rows))| {
             let seeker = |number: usize| {
                 let i = piece * PIECE + number;
                 (neighbours.cell_of(positions[i]), x[i], u32::MAX)
@@ -153,6 +154,7 @@ impl Walls {
             search.fill(rows, density.len(), seeker, |number, sum| {
                 density[number] += sum.density;
                 wall[number] += sum.gradient * mirror;
+                even[number] += sum.spread / rest;
             });
             for (number, rate) in wall_rate.iter_mut().enumerate() {
                 let (others, weights) = rows.row(number);

@@ -20,6 +20,7 @@ mod rod;
 pub(crate) mod shape;
 mod state;
 
+pub(crate) use model::check_topology;
 pub use model::{Material, RestShape, StrandModel, Tip};
 pub use state::{Roots, StrandScratch, StrandState, Tally, Wet};
 

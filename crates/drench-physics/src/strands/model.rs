@@ -107,6 +107,7 @@ impl StrandModel {
         check_material(&material)?;
         method.check(tip)?;
         check_topology(&rest)?;
+        check_radii(&rest)?;
         let vertices = rest.positions.len();
         let mut model = Self {
             offsets: rest.offsets.to_vec(),
@@ -266,7 +267,8 @@ fn check_material(material: &Material) -> Result<(), PhysicsError> {
     check("contact_radius", material.contact_radius, "0 or more", |x| x >= 0.0)
 }
 
-fn check_topology(rest: &RestShape) -> Result<(), PhysicsError> {
+/// An error unless every strand has two vertices or more and every vertex a radius.
+pub(crate) fn check_topology(rest: &RestShape) -> Result<(), PhysicsError> {
     let vertices = rest.positions.len();
     if rest.radii.len() != vertices {
         return Err(PhysicsError::Count { what: "radii", got: rest.radii.len(), expected: vertices });
@@ -282,6 +284,10 @@ fn check_topology(rest: &RestShape) -> Result<(), PhysicsError> {
             return Err(PhysicsError::Offsets { strand, from, to, vertices });
         }
     }
+    Ok(())
+}
+
+fn check_radii(rest: &RestShape) -> Result<(), PhysicsError> {
     // Only a tip may be a point.
     let tips = |i: usize| i > 0 && rest.radii[i - 1] > 0.0 && rest.offsets.binary_search(&(i as u32 + 1)).is_ok();
     let good = |i: usize, r: f32| r.is_finite() && (r > 0.0 || r == 0.0 && tips(i));

@@ -7,6 +7,7 @@
 
 use super::Crossed;
 use super::lobes::{Longitudinal, attenuation, azimuthal, azimuthal_scale, exit_angle, longitudinal_variance};
+use super::water::Water;
 use glam::{Vec3, Vec4};
 use std::f32::consts::{FRAC_PI_2, PI, TAU};
 
@@ -30,12 +31,33 @@ pub(crate) struct Chiang {
     inner: Vec<Vec4>,
     /// (forward share, backward share, share of the rest lobe, 0) over (theta_d, sigma).
     shares: Vec<Vec4>,
-    /// Lobes R, TT, TRT with the (sine, cosine) of their tilt.
-    lobes: [(Longitudinal, (f32, f32)); 3],
+    surface: Surface,
+    roughness: f32,
+    tilt: f32,
+    /// Variance of the lobe R of a dry fibre. Between strands light is spread as by dry ones: there, not the scales but
+    /// the disorder of the strands decides.
+    variance: f32,
     /// Lobe of what neighbours scatter back.
     back: Longitudinal,
-    /// Variance of the lobe R.
-    variance: f32,
+}
+
+/// What the surface of a fibre decides.
+#[derive(Clone, Copy)]
+struct Surface {
+    /// Lobes R, TT, TRT with the (sine, cosine) of their tilt.
+    lobes: [(Longitudinal, (f32, f32)); 3],
+    /// Light scattered between fibres over that between dry ones.
+    between: f32,
+}
+
+impl Surface {
+    /// With the roughness for light that is mirrored and for light that goes through.
+    fn new(mirroring: f32, passing: f32, tilt: f32, between: f32) -> Self {
+        let [mirrored, passed] = [mirroring, passing].map(longitudinal_variance);
+        // Lobes are tilted by -2, 1, 4 times the scales' angle [Marschner2003, 5.2], half on either side.
+        let lobe = |variance: f32, turn: f32| (Longitudinal::new(variance), (turn * tilt).sin_cos());
+        Self { lobes: [lobe(mirrored, -1.0), lobe(0.25 * passed, 0.5), lobe(4.0 * passed, 2.0)], between }
+    }
 }
 
 /// What all lights at one point of a strand share.
@@ -45,6 +67,8 @@ pub(crate) struct Fibre {
     sin_cos_o: (f32, f32),
     across_o: Vec3,
     sigma: [(usize, f32); 3],
+    /// Its surface if water changed it.
+    wet: Option<Surface>,
 }
 
 impl Chiang {
@@ -98,15 +122,13 @@ impl Chiang {
                 (share.x, share.y) = (half_circle(PI), half_circle(0.0));
             }
         }
+        let surface = Surface::new(roughness, roughness, tilt, 1.0);
         let variance = longitudinal_variance(roughness);
-        // Lobes are tilted by -2, 1, 4 times the scales' angle [Marschner2003, 5.2], half on either side.
-        let lobe = |factor: f32, turn: f32| (Longitudinal::new(factor * variance), (turn * tilt).sin_cos());
-        let lobes = [lobe(1.0, -1.0), lobe(0.25, 0.5), lobe(4.0, 2.0)];
         let back = Longitudinal::new((6.0 * variance).clamp(0.1, 1.0));
-        Self { reflected, inner, shares, lobes, back, variance }
+        Self { reflected, inner, shares, surface, roughness, tilt, variance, back }
     }
 
-    pub fn fibre(&self, tangent: Vec3, towards_eye: Vec3, sigma: Vec3) -> Fibre {
+    pub fn fibre(&self, tangent: Vec3, towards_eye: Vec3, sigma: Vec3, water: Water) -> Fibre {
         let sin_o = tangent.dot(towards_eye).clamp(-1.0, 1.0);
         let place = |sigma: f32| {
             let x = (sigma.clamp(0.0, SIGMA_MOST) / SIGMA_MOST).cbrt() * (SIGMA - 1) as f32;
@@ -119,7 +141,17 @@ impl Chiang {
             sin_cos_o: (sin_o, cosine(sin_o)),
             across_o: towards_eye - tangent * sin_o,
             sigma: sigma.to_array().map(place),
+            wet: (water.coat > 0.0).then(|| {
+                let mirroring = water.roughness(self.roughness);
+                // Light that goes through still meets the scales below the film, at a smaller step of the index.
+                let passing = 0.25 * mirroring + 0.75 * self.roughness;
+                Surface::new(mirroring, passing, self.tilt * water.bare(), water.between())
+            }),
         }
+    }
+
+    fn surface<'a>(&'a self, fibre: &'a Fibre) -> &'a Surface {
+        fibre.wet.as_ref().unwrap_or(&self.surface)
     }
 
     /// Radiance towards the eye for unit irradiance from `towards_light`, with nothing around the fibre.
@@ -137,7 +169,8 @@ impl Chiang {
         let (forward, backward) = (channel(shares, 0), channel(shares, 1));
         let direct = crossed.none();
         let passed = crossed.passed(forward) - direct;
-        let back = self.back(&g, forward, backward);
+        let surface = self.surface(fibre);
+        let back = surface.between * self.back(&g, forward, backward);
         let mut out = Vec3::ZERO;
         if direct > 1e-4 {
             out += direct * (self.single_at(fibre, &g) + DENSITY * back);
@@ -145,7 +178,7 @@ impl Chiang {
         if passed.max_element() > 1e-4 {
             let spread = (4.0 * self.variance + crossed.mean() * self.variance).min(1.0);
             let smeared = channel(self.inner_at(fibre, &g), 2) * Longitudinal::new(spread).at(g.sin_cos_i, g.sin_cos_o);
-            out += passed * DENSITY * (smeared + PI * DENSITY * back);
+            out += passed * DENSITY * (surface.between * smeared + PI * DENSITY * back);
         }
         out
     }
@@ -157,12 +190,12 @@ impl Chiang {
         let (f, b) = (channel(shares, 0), channel(shares, 1));
         let lost = (Vec3::ONE - f).max(b);
         let root = (lost * lost - b * b).max(Vec3::ZERO).map(f32::sqrt);
-        (lost - root) / b.max(Vec3::splat(1e-4))
+        (lost - root) / b.max(Vec3::splat(1e-4)) * self.surface(fibre).between
     }
 
     /// Share of crossing light that goes on forward, averaged over the inclination.
     pub fn forward(&self, sigma: Vec3) -> Vec3 {
-        let fibre = self.fibre(Vec3::X, Vec3::Y, sigma);
+        let fibre = self.fibre(Vec3::X, Vec3::Y, sigma, Water::NONE);
         let rows = [1.0_f32, 0.9, 0.7, 0.45];
         rows.iter().map(|&c| channel(self.shares_at(&fibre, theta_row(c)), 0)).sum::<Vec3>() / rows.len() as f32
     }
@@ -196,8 +229,9 @@ impl Chiang {
 
     fn single_at(&self, fibre: &Fibre, g: &Geometry) -> Vec3 {
         let turn = |(s, c): (f32, f32), (st, ct): (f32, f32)| (s * ct + c * st, (c * ct - s * st).max(0.0));
-        let m = self.lobes.map(|(lobe, tilt)| lobe.at(turn(g.sin_cos_i, tilt), turn(g.sin_cos_o, tilt)));
-        let rest = self.lobes[2].0.at(g.sin_cos_i, g.sin_cos_o) / TAU;
+        let lobes = &self.surface(fibre).lobes;
+        let m = lobes.map(|(lobe, tilt)| lobe.at(turn(g.sin_cos_i, tilt), turn(g.sin_cos_o, tilt)));
+        let rest = lobes[2].0.at(g.sin_cos_i, g.sin_cos_o) / TAU;
         let shares = self.shares_at(fibre, g.theta_row);
         let inner = self.inner_at(fibre, g);
         let (d, f) = g.theta_row;
@@ -304,7 +338,7 @@ mod tests {
 
     /// Mean over all directions of light, times the whole sphere.
     fn furnace(model: &Chiang, sigma: Vec3, eye: Vec3) -> Vec3 {
-        let fibre = model.fibre(Vec3::X, eye, sigma);
+        let fibre = model.fibre(Vec3::X, eye, sigma, Water::NONE);
         let n = 60_000;
         // Fibonacci directions: even, so that the sum converges faster than with random ones.
         let sum: Vec3 = (0..n)
@@ -345,8 +379,8 @@ mod tests {
         let sigma = Vec3::new(0.2, 0.7, 1.5);
         for i in 0..500 {
             let (a, b) = (stream.direction(2 * i).as_vec3(), stream.direction(2 * i + 1).as_vec3());
-            let there = model.single(&model.fibre(Vec3::X, a, sigma), b);
-            let back = model.single(&model.fibre(Vec3::X, b, sigma), a);
+            let there = model.single(&model.fibre(Vec3::X, a, sigma, Water::NONE), b);
+            let back = model.single(&model.fibre(Vec3::X, b, sigma, Water::NONE), a);
             assert!((there - back).abs().max_element() < 1e-3 * (1.0 + there.max_element()), "{there} {back}");
         }
     }
@@ -355,7 +389,7 @@ mod tests {
     fn thick_layers_have_the_colour_that_was_asked_for() {
         let model = tables(0.3, 0.0);
         for colour in [0.1_f32, 0.3, 0.6, 0.9] {
-            let fibre = model.fibre(Vec3::X, Vec3::Y, absorption_of_colour(Vec3::splat(colour), 0.3));
+            let fibre = model.fibre(Vec3::X, Vec3::Y, absorption_of_colour(Vec3::splat(colour), 0.3), Water::NONE);
             let got = model.albedo(&fibre).x;
             assert!((got - colour).abs() < 0.13, "{got} for {colour}");
         }
@@ -364,7 +398,7 @@ mod tests {
     #[test]
     fn forward_and_backward_shares_add_up() {
         let model = tables(0.3, 0.0);
-        let fibre = model.fibre(Vec3::X, Vec3::Y, Vec3::new(0.0, 0.5, 5.0));
+        let fibre = model.fibre(Vec3::X, Vec3::Y, Vec3::new(0.0, 0.5, 5.0), Water::NONE);
         let shares = model.shares_at(&fibre, theta_row(1.0));
         let sum = channel(shares, 0) + channel(shares, 1);
         assert!((sum.x - 1.0).abs() < 0.01, "{sum}");
@@ -375,7 +409,7 @@ mod tests {
     fn multiple_scattering_gives_out_no_more_than_came_in() {
         let model = tables(0.3, 0.05);
         for (eye, crossings) in [(Vec3::Y, 0.0), (Vec3::Y, 2.0), (Vec3::new(0.6, 0.8, 0.0), 6.0)] {
-            let fibre = model.fibre(Vec3::X, eye, Vec3::splat(0.001));
+            let fibre = model.fibre(Vec3::X, eye, Vec3::splat(0.001), Water::NONE);
             let n = 20_000;
             let stream = Stream::new(4, "furnace");
             let sum: Vec3 =
@@ -384,6 +418,35 @@ mod tests {
             // A strand in the open also shows what its neighbours throw back, hence a little more than one.
             assert!(out.max_element() < 2.0 && out.min_element() > 0.1, "{out}");
         }
+    }
+
+    #[test]
+    fn a_film_narrows_and_heightens_the_highlight_and_darkens_the_rest() {
+        let model = tables(0.3, 0.06);
+        let sigma = Vec3::new(0.4, 0.8, 1.6);
+        let fibre = |x: f32| {
+            let water = Water { inside: x, coat: x };
+            model.fibre(Vec3::X, Vec3::Y, sigma * water.absorption(), water)
+        };
+        let crossed = Crossed::Mean(1.5);
+        let aside = Vec3::new(0.7, 0.714, 0.0);
+        let steps = [0.0, 0.4, 0.8, 1.0].map(fibre);
+        for pair in steps.windows(2) {
+            let [less, more] = [&pair[0], &pair[1]];
+            assert!(model.single(more, Vec3::Y).x > model.single(less, Vec3::Y).x);
+            assert!(model.scattered(more, aside, crossed).y < model.scattered(less, aside, crossed).y);
+            assert!(model.albedo(more).x < model.albedo(less).x);
+        }
+        // Blond hair gets more saturated; the colour of dark hair drowns in what its surface mirrors, wet or dry.
+        let blond = |factor: f32| model.albedo(&model.fibre(Vec3::X, Vec3::Y, 0.1 * factor * sigma, Water::NONE));
+        let saturation = |c: Vec3| 1.0 - c.min_element() / c.max_element();
+        let full = Water { inside: 1.0, coat: 0.0 };
+        assert!(saturation(blond(full.absorption())) > saturation(blond(1.0)));
+        // The peak of R stands where a smooth cylinder mirrors: opposite along the fibre, not turned by the scales.
+        let eye = Vec3::new(0.5, 0.866, 0.0);
+        let wet = model.fibre(Vec3::X, eye, Vec3::splat(20.0), Water { inside: 1.0, coat: 1.0 });
+        let at = |x: f32| model.single(&wet, Vec3::new(x, (1.0 - x * x).sqrt(), 0.0)).x;
+        assert!(at(-0.5) > at(-0.4) && at(-0.5) > at(-0.6));
     }
 
     #[test]

@@ -3,10 +3,12 @@
 pub(crate) mod chiang;
 pub(crate) mod kajiya;
 mod lobes;
+pub(crate) mod water;
 
 use crate::{FibreModel, HairLook};
 use chiang::{Chiang, Fibre, absorption_of_colour, absorption_of_melanin, colour_of_absorption};
 use glam::Vec3;
+use water::Water;
 
 /// How many strands light has crossed on its way to a point.
 #[derive(Clone, Copy, Debug)]
@@ -52,10 +54,36 @@ pub(crate) struct Fur {
     pub forward: Vec3,
 }
 
+/// A place on a strand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place {
+    pub tangent: Vec3,
+    /// From 0 at the root to 1 at the tip.
+    pub along: f32,
+    pub water: Water,
+    /// Random bits of the strand.
+    pub random: u64,
+    /// Random bits of the lock that it is in when it is wet.
+    pub lock: u64,
+}
+
 /// One point of a strand, ready to be lit.
 pub(crate) enum Point<'a> {
-    Chiang { model: &'a Chiang, fibre: Fibre, albedo: Vec3 },
-    KajiyaKay { colour: Vec3, shininess: f32, tangent: Vec3, normal: Vec3, towards_eye: Vec3, forward: Vec3 },
+    Chiang {
+        model: &'a Chiang,
+        fibre: Fibre,
+        albedo: Vec3,
+    },
+    KajiyaKay {
+        colour: Vec3,
+        shininess: f32,
+        /// How far a film hides the fibre.
+        coat: f32,
+        tangent: Vec3,
+        normal: Vec3,
+        towards_eye: Vec3,
+        forward: Vec3,
+    },
 }
 
 impl Fur {
@@ -92,33 +120,42 @@ impl Fur {
     }
 
     /// Colour of a strand as a surface.
-    pub fn colour(&self, along: f32, random: u64) -> Vec3 {
+    pub fn colour(&self, along: f32, random: u64, water: Water) -> Vec3 {
         let base = self.root.lerp(self.tip, along);
         let brightness = self.look.variation * ((random >> 48) as f32 / 32_767.5 - 1.0);
-        match &self.tables {
+        let dry = match &self.tables {
             Some(_) => colour_of_absorption(base, self.look.roughness_azimuthal) * (1.0 + brightness),
             None => base * (1.0 + brightness),
-        }
+        };
+        water.colour(dry)
     }
 
-    /// The strand at `along` (0 root, 1 tip). `random` is its own; `normal` that of the hair's surface or zero.
-    pub fn point(&self, tangent: Vec3, towards_eye: Vec3, normal: Vec3, along: f32, random: u64) -> Point<'_> {
-        let r = |shift: u32| ((random >> shift) & 0xffff) as f32 / 65_535.0 * 2.0 - 1.0;
+    /// The strand at `place`; `normal` is that of the hair's surface or zero.
+    pub fn point(&self, place: Place, towards_eye: Vec3, normal: Vec3) -> Point<'_> {
+        let Place { tangent, along, water, random, lock } = place;
+        let part = |bits: u64, shift: u32| ((bits >> shift) & 0xffff) as f32 / 65_535.0 * 2.0 - 1.0;
+        let offset = |bits: u64| Vec3::from([0, 16, 32].map(|shift| part(bits, shift)));
         // The same offset in every frame, or highlights would flicker [Henne2013, 5.2].
-        let jitter = Vec3::new(r(0), r(16), r(32)) * self.look.jitter;
-        let tangent = (tangent + jitter).try_normalize().unwrap_or(tangent);
-        let brightness = r(48) * self.look.variation;
+        let mut jitter = offset(random);
+        if water.coat > 0.0 {
+            // The hairs of a wet lock lie along each other and shine as one.
+            jitter = jitter.lerp(0.8 * offset(lock), 0.85 * water.coat);
+        }
+        let tangent = (tangent + jitter * self.look.jitter).try_normalize().unwrap_or(tangent);
+        let brightness = part(random, 48) * self.look.variation;
         let base = self.root.lerp(self.tip, along);
         match &self.tables {
             Some(model) => {
                 // Pigment varies between strands by a factor, as brightness does by a difference.
-                let fibre = model.fibre(tangent, towards_eye, base * (-2.5 * brightness).exp());
+                let sigma = base * ((-2.5 * brightness).exp() * water.absorption());
+                let fibre = model.fibre(tangent, towards_eye, sigma, water);
                 let albedo = model.albedo(&fibre);
                 Point::Chiang { model, fibre, albedo }
             }
             None => Point::KajiyaKay {
-                colour: base * (1.0 + brightness),
-                shininess: self.look.shininess,
+                colour: water.colour(base * (1.0 + brightness)),
+                shininess: water.shininess(self.look.shininess),
+                coat: water.coat,
                 tangent,
                 normal,
                 towards_eye,
@@ -134,9 +171,10 @@ impl Point<'_> {
     pub fn scattered(&self, towards_light: Vec3, crossed: Crossed) -> Vec3 {
         match self {
             Point::Chiang { model, fibre, .. } => model.scattered(fibre, towards_light, crossed),
-            Point::KajiyaKay { colour, shininess, tangent, normal, towards_eye, forward } => {
+            Point::KajiyaKay { colour, shininess, coat, tangent, normal, towards_eye, forward } => {
+                let gloss = kajiya::Gloss { shininess: *shininess, coat: *coat };
                 let passed = crossed.passed(*forward);
-                passed * kajiya::scattered(*colour, *shininess, *tangent, *normal, *towards_eye, towards_light)
+                passed * kajiya::scattered(*colour, gloss, *tangent, *normal, *towards_eye, towards_light)
             }
         }
     }

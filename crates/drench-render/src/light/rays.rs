@@ -416,7 +416,7 @@ mod tests {
                 curves.strand.push(k as u32);
                 p += stream.child(2).direction(8 * k + u64::from(j)).as_vec3() * 0.1;
             }
-            curves.strands.push(Strand { first, count, look: 0, random: 0 });
+            curves.strands.push(Strand { first, count, look: 0, random: 0, lock: 0 });
         }
         let mut surfaces = Surfaces::default();
         for k in 0..20 {

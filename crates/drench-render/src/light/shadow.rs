@@ -527,7 +527,7 @@ mod tests {
                 curves.radii.push(0.002);
                 curves.strand.push(k as u32);
             }
-            curves.strands.push(Strand { first, count: 3, look: 0, random: 0 });
+            curves.strands.push(Strand { first, count: 3, look: 0, random: 0, lock: 0 });
         }
         curves
     }

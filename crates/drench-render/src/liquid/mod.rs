@@ -3,10 +3,12 @@
 pub(crate) mod optics;
 mod surface;
 
+use crate::fibre::water::{Wetness, per_vertex};
 use crate::surfaces::Surfaces;
 use crate::{LiquidLook, LiquidStyle, Quality, RenderError, Settings};
-use drench_io::{Frame, ParticleBody, ParticleKind};
+use drench_io::{Frame, ParticleBody, ParticleKind, StrandBody};
 use glam::Vec3;
+use std::f32::consts::PI;
 use surface::{Mesh, Recipe};
 
 /// Radius of particles that carry none [m].
@@ -16,6 +18,11 @@ const SMALL: f32 = 0.7;
 /// Distance from the middle of the body beyond which a particle is left out [radii]: a grid that holds more would lose
 /// its resolution.
 const FARTHEST: f32 = 1e5;
+
+/// Film from which the water at the tip of a strand hangs as a drop [radii of the strand].
+const CLINGING: f32 = 0.6;
+/// Radii of such drops [m]: smaller ones do not show, larger ones would have fallen.
+const HANGING: std::ops::RangeInclusive<f32> = 0.2e-3..=1.6e-3;
 
 /// The surfaces of all liquids of a picture.
 #[derive(Default)]
@@ -45,7 +52,43 @@ impl Liquids {
         for body in frame.particles.iter().filter(|body| body.kind == ParticleKind::Liquid) {
             self.add(body, settings)?;
         }
+        for body in &frame.strands {
+            self.hang(body, settings);
+        }
         Ok(())
+    }
+
+    /// Drops at the tips of wet strands, of the water on the last segments of a lock that is more than clings to it.
+    fn hang(&mut self, body: &StrandBody, settings: &Settings) {
+        let Some((wetness, radii)) = Wetness::of(body).zip(per_vertex(body, "radius")) else { return };
+        let strands = body.offsets.len().saturating_sub(1).max(1);
+        let children = body.children.as_ref().map_or(0, |children| children.guides.len());
+        let hairs = 1.0 + children as f32 / strands as f32;
+        let mut drops = Mesh::default();
+        for strand in body.offsets.windows(2) {
+            let range = strand[0] as usize..strand[1] as usize;
+            let Some([.., before, tip]) = body.positions.get(range.clone()) else { continue };
+            let (before, tip, last) = (Vec3::from(*before), Vec3::from(*tip), range.end - 1);
+            let (bare, film) = (radii[last], wetness.film(last));
+            let section = PI * ((bare + film) * (bare + film) - bare * bare * (1.0 + CLINGING) * (1.0 + CLINGING));
+            let radius = (section.max(0.0) * tip.distance(before) * hairs * 0.75 / PI).cbrt().min(*HANGING.end());
+            if tip.is_finite() && tip.abs().max_element() < 1e9 && radius >= *HANGING.start() {
+                surface::ball(tip + (tip - before).normalize_or_zero() * (0.5 * radius), radius, &mut drops);
+            }
+        }
+        if !drops.triangles.is_empty() {
+            self.bodies.push(Body { look: settings.liquid, gap: *HANGING.start() });
+            self.append(drops);
+        }
+    }
+
+    /// Adds a surface of the last body.
+    fn append(&mut self, Mesh { positions, normals, triangles }: Mesh) {
+        let (number, first) = (self.bodies.len() as u32 - 1, self.mesh.positions.len() as u32);
+        self.mesh.positions.extend(positions);
+        self.mesh.normals.extend(normals);
+        self.mesh.look.resize(self.mesh.look.len() + triangles.len(), number);
+        self.mesh.triangles.extend(triangles.into_iter().map(|t| t.map(|v| v + first)));
     }
 
     fn add(&mut self, body: &ParticleBody, settings: &Settings) -> Result<(), RenderError> {
@@ -62,22 +105,16 @@ impl Liquids {
                 self.skipped += 1;
             } else if r < SMALL * radius {
                 // A ball of the volume that the particle stands for.
-                surface::ball(p, r * (6.0 / std::f32::consts::PI).cbrt(), &mut small);
+                surface::ball(p, r * (6.0 / PI).cbrt(), &mut small);
             } else {
                 main.push(p);
             }
         }
         let failed = |reason| RenderError::Surface { body: body.name.clone(), reason };
         let mesh = surface::extract(&main, recipe).map_err(failed)?;
-        let number = self.bodies.len() as u32;
         self.bodies.push(Body { look, gap: 2.0 * radius });
-        for Mesh { positions, normals, triangles } in [mesh, small] {
-            let first = self.mesh.positions.len() as u32;
-            self.mesh.positions.extend(positions);
-            self.mesh.normals.extend(normals);
-            self.mesh.look.resize(self.mesh.look.len() + triangles.len(), number);
-            self.mesh.triangles.extend(triangles.into_iter().map(|t| t.map(|v| v + first)));
-        }
+        self.append(mesh);
+        self.append(small);
         Ok(())
     }
 }
@@ -135,4 +172,31 @@ fn median(points: &[Vec3]) -> Vec3 {
         if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(place, f32::total_cmp).1 }
     };
     Vec3::new(axis(0), axis(1), axis(2))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use drench_io::{Attribute, Domain, Values};
+
+    #[test]
+    fn drops_hang_at_tips_that_hold_more_than_clings() {
+        let lock = |film: f32| {
+            let per_vertex = |x: f32| Attribute { domain: Domain::Vertex, values: Values::F32(vec![x; 3]) };
+            let mut body = StrandBody { offsets: vec![0, 3], ..StrandBody::default() };
+            body.positions = [0.0, -0.02, -0.04].map(|y| [0.0, y, 0.0]).to_vec();
+            for (name, value) in [("radius", 35e-6), ("fibre_water", 1.0), ("film", film)] {
+                body.attributes.insert(name.into(), per_vertex(value));
+            }
+            Frame { strands: vec![body], ..Frame::default() }
+        };
+        let lowest = |film: f32| {
+            let mut liquids = Liquids::default();
+            liquids.gather(&lock(film), &Settings::default()).unwrap();
+            liquids.mesh.positions.iter().map(|p| p.y).reduce(f32::min)
+        };
+        assert_eq!((lowest(0.0), lowest(15e-6)), (None, None));
+        let (small, large) = (lowest(40e-6).unwrap(), lowest(80e-6).unwrap());
+        assert!(large < small && small < -0.04 && lowest(f32::MAX).unwrap() > -0.043);
+    }
 }

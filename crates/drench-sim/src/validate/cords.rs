@@ -1,13 +1,11 @@
 //! Cords against mechanics: tension, curves, rupture, pendulums, and when a twisted rod buckles.
 
 use super::bench_cord::{AREA, BenchCord, MOMENT, RADIUS, ball, limp, rod};
-use super::{Case, Measured};
+use super::{Case, GRAVITY, Measured};
 use crate::SimError;
 use drench_physics::cords::{Bending, Clamp, CordMaterial, CordState, Curve, Holder, Torsion};
 use glam::{DQuat, DVec3};
 use std::f64::consts::{PI, TAU};
-
-const GRAVITY: f64 = 9.81;
 
 pub const CASES: &[Case] = &[
     Case { name: "cord-weight", law: "tension of a cord with 5 kg on it: T = m g", run: weight },

@@ -1,7 +1,7 @@
 //! Chain shape matching against mechanics, and the draping experiment of [Rungjiratananon2012, 4.7.2].
 
 use super::bench_strand::{BenchStrand, RADIUS, limp};
-use super::{Case, Measured};
+use super::{Case, GRAVITY, Measured};
 use crate::SimError;
 use drench_math::random::Stream;
 use drench_physics::air::{Air, AirFlow};
@@ -11,8 +11,6 @@ use drench_physics::strands::{
     self, Environment, Material, Method, RestShape, Roots, StrandModel, StrandScratch, StrandState, Tip,
 };
 use glam::{DQuat, DVec3};
-
-const GRAVITY: f64 = 9.81;
 
 pub const CASES: &[Case] = &[
     Case { name: "csm-rest", law: "csm: a curl without weight stays in its rest shape [m]", run: rest },

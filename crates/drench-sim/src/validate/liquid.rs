@@ -13,7 +13,7 @@ use glam::{DMat3, DQuat, DVec3};
 use std::f64::consts::PI;
 
 pub const CASES: &[Case] = &[
-    Case { name: "dam-break", law: "front of a collapsing column [Martin1952]: mean deviation", run: dam_break },
+    Case { name: "dam-break", law: "front of a collapsing column [Martin1952]: largest deviation", run: dam_break },
     Case {
         name: "dam-break-mueller",
         law: "the same front with an equation of state, against dfsph",
@@ -22,12 +22,23 @@ pub const CASES: &[Case] = &[
     Case { name: "hydrostatic", law: "p = rho g h on the floor of a tank [Pa]", run: hydrostatic },
     Case { name: "hydrostatic-rest", law: "speed left in that tank over sqrt(g h)", run: hydrostatic_rest },
     Case { name: "sloshing-volume", law: "height of the centre of mass after sloshing [m]", run: sloshing_volume },
-    Case { name: "taylor-green", law: "energy ~ exp(-4 nu k^2 t): rate [1/s]", run: taylor_green },
+    Case {
+        name: "taylor-green",
+        law: "velocity ~ exp(-2 nu k^2 t): rate over that, 18 particles across",
+        run: taylor_green,
+    },
+    Case {
+        name: "taylor-green-order",
+        law: "its error with 18 particles over that with 9",
+        run: taylor_green_converges,
+    },
     Case {
         name: "poiseuille",
-        law: "u = G H^2 / (8 mu) in the middle of a channel [m/s], 8 particles across",
-        run: || poiseuille(8),
+        law: "u = G H^2 / (8 mu) in the middle of a channel: speed over that, 10 particles across",
+        run: poiseuille,
     },
+    Case { name: "poiseuille-order", law: "its error with 10 particles over that with 5", run: poiseuille_converges },
+    Case { name: "viscous-spin", law: "spin left of a drop of glycerine after 10 ms, 12 particles across", run: spin },
     Case { name: "cohesion-work", law: "work to part a drop along its middle: 2 sigma pi R^2 [J]", run: cohesion_work },
     Case { name: "liquid-momentum", law: "momentum lost by a closed splash, relative", run: momentum },
 ];
@@ -108,7 +119,7 @@ fn plain(spacing: f64, viscosity: f64) -> LiquidModel {
 }
 
 /// T and Z of Martin and Moyce 1952 for a column twice as high as wide.
-const MARTIN_MOYCE: [(f64, f64); 13] = [
+const MARTIN_MOYCE: [(f64, f64); 15] = [
     (0.41, 1.11),
     (0.84, 1.22),
     (1.19, 1.44),
@@ -122,39 +133,52 @@ const MARTIN_MOYCE: [(f64, f64); 13] = [
     (2.65, 3.22),
     (2.83, 3.44),
     (2.98, 3.67),
+    (3.11, 3.89),
+    (3.33, 4.11),
 ];
+/// Steps to the unit of T.
+const STEPS: f64 = 20.0;
 
-/// The front Z at each T of the table.
+/// The front Z after every step, from T = 0 on: the foremost particles of the lanes along the tank in the mean, as from the side.
 fn front(method: Option<Method>) -> Result<Vec<f64>, SimError> {
+    const LANES: usize = 6;
     let width = 0.05715;
     let d = width / 12.0;
     let model = LiquidModel { wall_friction: 0.0, ..plain(d, 1e-3) };
     let model = LiquidModel { method: method.unwrap_or(model.method), ..model };
-    let depth = 6.0 * d;
+    let depth = LANES as f64 * d;
     let size = DVec3::new(60.0 * d, 26.0 * d, depth);
     let mut tank = Tank::new(model, size, OPEN, DVec3::ZERO, DVec3::new(width, 2.0 * width, depth))?;
-    let unit = (width / (2.0 * GRAVITY)).sqrt();
-    let dt = 0.05 * unit;
-    let (mut time, mut before, mut fronts) = (0.0, 1.0, Vec::new());
-    for &(at, _) in &MARTIN_MOYCE {
-        let mut now = before;
-        while time < at * unit {
-            before = now;
-            tank.step(dt)?;
-            time += dt;
-            now = (tank.state.positions.iter().map(|p| p.x).fold(0.0, f64::max) + 0.5 * d) / width;
+    let dt = (width / (2.0 * GRAVITY)).sqrt() / STEPS;
+    let mut fronts = vec![1.0];
+    while (fronts.len() as f64) < 3.4 * STEPS {
+        tank.step(dt)?;
+        let mut lanes = [0.0_f64; LANES];
+        for p in &tank.state.positions {
+            let lane = &mut lanes[((p.z / d) as usize).min(LANES - 1)];
+            *lane = lane.max(p.x);
         }
-        let part = ((time - at * unit) / dt).clamp(0.0, 1.0);
-        fronts.push(now + (before - now) * part);
-        before = now;
+        fronts.push((lanes.iter().sum::<f64>() / LANES as f64 + 0.5 * d) / width);
     }
     Ok(fronts)
 }
 
+/// Largest deviation from the table, if the column was let go at `release`.
+fn deviation(fronts: &[f64], release: f64) -> f64 {
+    let deviation = |&(at, measured): &(f64, f64)| {
+        let place = ((at - release) * STEPS).clamp(0.0, fronts.len() as f64 - 2.0);
+        let (k, part) = (place as usize, place.fract());
+        ((fronts[k] * (1.0 - part) + fronts[k + 1] * part) / measured - 1.0).abs()
+    };
+    MARTIN_MOYCE.iter().map(deviation).fold(0.0, f64::max)
+}
+
+/// Every value of the table. The instant of release is the one thing about the experiment that is not known: ours is gone at once,
+/// the diaphragm was not. It is what fits best, up to T = 0.2, or 11 ms.
 fn dam_break() -> Result<Measured, SimError> {
     let fronts = front(None)?;
-    let deviations = fronts.iter().zip(&MARTIN_MOYCE).map(|(z, &(_, measured))| (z / measured - 1.0).abs());
-    Ok(Measured::at_most(0.1, deviations.sum::<f64>() / fronts.len() as f64))
+    let best = (0..=20).map(|k| deviation(&fronts, 0.01 * f64::from(k))).fold(f64::INFINITY, f64::min);
+    Ok(Measured::at_most(0.1, best))
 }
 
 fn dam_break_mueller() -> Result<Measured, SimError> {
@@ -165,22 +189,22 @@ fn dam_break_mueller() -> Result<Measured, SimError> {
     Ok(Measured::at_most(0.1, deviations.sum::<f64>() / fronts.len() as f64))
 }
 
-/// A tank of 30 cm after it came to rest: speed left [m/s] and mean pressure on its floor [Pa].
+/// A tank of water, 30 cm deep, after it came to rest: speed left [m/s] and mean pressure on its floor [Pa].
 fn still_tank() -> Result<(f64, f64), SimError> {
     let size = DVec3::new(0.3, 0.4, 0.3);
-    let mut tank = Tank::new(plain(0.015, 5.0), size, OPEN, DVec3::ZERO, DVec3::new(size.x, 0.3, size.z))?;
+    let mut tank = Tank::new(plain(0.02, 1e-3), size, OPEN, DVec3::ZERO, DVec3::new(size.x, 0.3, size.z))?;
     for (body, sample) in tank.bodies.iter_mut().zip(&tank.samples) {
         *body = if sample.y < 0.0 { 0 } else { NO_BODY };
     }
-    for _ in 0..120 {
+    for _ in 0..300 {
+        tank.step(5e-3)?;
+    }
+    tank.pushes = [Push::default()];
+    for _ in 0..100 {
         tank.step(5e-3)?;
     }
     let speed = (2.0 * tank.state.kinetic_energy() / tank.state.mass()).sqrt();
-    tank.pushes = [Push::default()];
-    for _ in 0..40 {
-        tank.step(5e-3)?;
-    }
-    Ok((speed, -tank.pushes[0].linear.y / (40.0 * 5e-3 * size.x * size.z)))
+    Ok((speed, -tank.pushes[0].linear.y / (100.0 * 5e-3 * size.x * size.z)))
 }
 
 fn hydrostatic() -> Result<Measured, SimError> {
@@ -203,68 +227,125 @@ fn sloshing_volume() -> Result<Measured, SimError> {
     Ok(Measured::relative(0.075, height, 0.01))
 }
 
+/// Makes a liquid of a lattice: stirs it in a closed box. A crystal is no liquid, and shear is not the same along all its axes.
+fn stirred(spacing: f64, size: DVec3) -> Result<LiquidState, SimError> {
+    let mut tank = Tank::new(plain(spacing, 0.0), size, [[true; 2]; 3], DVec3::ZERO, size)?;
+    tank.gravity = DVec3::ZERO;
+    let stream = Stream::new(1, "stirred");
+    for round in 0..10 {
+        for (velocity, &id) in tank.state.velocities.iter_mut().zip(&tank.state.ids) {
+            *velocity = stream.child(round).direction(id) * 0.5;
+        }
+        tank.step(0.5 * spacing)?;
+    }
+    Ok(tank.state)
+}
+
 /// One cell of the vortices of Taylor and Green is a box with walls that slip: nothing needs to be periodic. The liquid cannot pull,
-/// so its weight, across the vortices, presses it together.
-fn taylor_green() -> Result<Measured, SimError> {
-    let (n, side, nu, speed) = (20, 1.0, 0.1, 0.1);
+/// so its weight, across the vortices, presses it together, by no more than the flow could suck. The box is a third as deep as wide;
+/// `n` particles across. Gives the rate over that of the law.
+fn taylor_green_rate(n: u32) -> Result<f64, SimError> {
+    let (side, nu, speed) = (1.0, 0.1, 0.1);
     let d = side / f64::from(n);
     let model = LiquidModel {
         wall_friction: 0.0,
-        limits: StepLimits { cfl: 0.2, ..StepLimits::default() },
+        viscosity: viscosity::Solver::Implicit { error: 1e-5, most_iterations: 500 },
+        limits: StepLimits { cfl: 0.2, longest: 4e-3, ..StepLimits::default() },
         ..plain(d, nu * Material::WATER.density)
     };
-    let size = DVec3::new(side, side, 5.0 * d);
-    let mut tank = Tank::new(model, size + DVec3::Z * 3.0 * d, PIT, DVec3::ZERO, size)?;
-    tank.gravity = DVec3::NEG_Z * 40.0;
+    let size = DVec3::new(side, side, (f64::from(n) / 3.0).round() * d);
+    let state = stirred(d, size)?;
+    let mut tank = Tank { state, ..Tank::new(model, size + DVec3::Z * 3.0 * d, PIT, DVec3::ZERO, size)? };
+    tank.gravity = DVec3::NEG_Z * 0.2;
     let k = PI / side;
-    for (velocity, p) in tank.state.velocities.iter_mut().zip(&tank.state.positions) {
-        *velocity = DVec3::new((k * p.x).sin() * (k * p.y).cos(), -(k * p.x).cos() * (k * p.y).sin(), 0.0) * speed;
-    }
-    // Let the first steps settle the lattice, then measure.
+    let mode = |p: DVec3| DVec3::new((k * p.x).sin() * (k * p.y).cos(), -(k * p.x).cos() * (k * p.y).sin(), 0.0);
+    tank.state.velocities = tank.state.positions.iter().map(|&p| mode(p) * speed).collect();
+    let amplitude = |tank: &Tank| {
+        let pairs = tank.state.positions.iter().zip(&tank.state.velocities);
+        let (sum, norm) =
+            pairs.fold((0.0, 0.0), |(sum, norm), (&p, v)| (sum + mode(p).dot(*v), norm + mode(p).length_squared()));
+        sum / norm
+    };
+    // The first steps make the beginning free of divergence among the particles as they are.
     let (mut begin, mut end) = (0.0, 0.0);
     for step in 0..60 {
         tank.step(1e-2)?;
+        end = amplitude(&tank);
         if step == 9 {
-            begin = tank.state.kinetic_energy();
+            begin = end;
         }
-        end = tank.state.kinetic_energy();
     }
-    Ok(Measured::relative(4.0 * nu * k * k, (begin / end).ln() / 0.5, 0.2))
+    Ok((begin / end).ln() / 0.5 / (2.0 * nu * k * k))
 }
 
-/// Middle of a channel between two plates with a body force, so thick a liquid that it is steady before particles have moved.
-fn poiseuille(n: u32) -> Result<Measured, SimError> {
+fn taylor_green() -> Result<Measured, SimError> {
+    Ok(Measured::relative(1.0, taylor_green_rate(18)?, 0.03))
+}
+
+/// The error falls at least with the first power of the spacing.
+fn taylor_green_converges() -> Result<Measured, SimError> {
+    let [coarse, fine] = [taylor_green_rate(9)?, taylor_green_rate(18)?].map(|rate| (rate - 1.0).abs());
+    Ok(Measured::at_most(0.5, fine / coarse))
+}
+
+/// Middle of a channel between two plates with a body force, so thick a liquid that it is steady before particles have moved. The
+/// ends are free and upset the flow for about a height. Gives the speed over that of the law.
+fn poiseuille_speed(n: u32) -> Result<f64, SimError> {
     let (height, nu, drive) = (0.1, 1.0, 16.0);
     let d = height / f64::from(n);
     let solver = viscosity::Solver::Implicit { error: 1e-6, most_iterations: 500 };
     let limits = StepLimits { longest: 1.0, ..StepLimits::default() };
     let model = LiquidModel { viscosity: solver, limits, ..plain(d, nu * Material::WATER.density) };
-    let size = DVec3::new(3.0 * height, height, 3.0 * height);
-    let mut tank = Tank::new(plain(d, 0.0), size, [[true; 2]; 3], DVec3::ZERO, size)?;
-    // A liquid is no crystal, on which this viscosity depends on the direction: stir it first, in a closed box.
-    let stream = Stream::new(1, "poiseuille");
-    tank.gravity = DVec3::ZERO;
-    for round in 0..30 {
-        for (velocity, &id) in tank.state.velocities.iter_mut().zip(&tank.state.ids) {
-            *velocity = stream.child(round).direction(id) * 0.5;
-        }
-        tank.step(0.5 * d)?;
-    }
-    tank =
-        Tank { state: tank.state, ..Tank::new(model, size, [[false; 2], [true; 2], [false; 2]], DVec3::ZERO, size)? };
+    let size = DVec3::new(5.0 * height, height, 2.0 * height);
+    let state = stirred(d, size)?;
+    let mut tank = Tank { state, ..Tank::new(model, size, [[false; 2], [true; 2], [false; 2]], DVec3::ZERO, size)? };
     tank.state.velocities.fill(DVec3::ZERO);
     tank.gravity = DVec3::X * drive;
-    for _ in 0..4 {
+    for _ in 0..5 {
         tank.step(height * height / nu)?;
     }
     // Mean over the middle fifth, against the mean of the parabola there.
     let middle = tank.state.positions.iter().zip(&tank.state.velocities).filter(|(p, _)| {
         let from = (**p - 0.5 * size).abs();
-        from.x < 0.3 * height && from.z < 0.2 * height && from.y < 0.1 * height
+        from.x < 0.3 * height && from.z < 0.3 * height && from.y < 0.1 * height
     });
     let (count, sum) = middle.fold((0, 0.0), |(count, sum), (_, v)| (count + 1, sum + v.x));
     let expected = drive * height * height / (8.0 * nu) * (1.0 - 4.0 * 0.01 / 3.0);
-    Ok(Measured::relative(expected, sum / f64::from(count), 0.35))
+    Ok(sum / f64::from(count) / expected)
+}
+
+fn poiseuille() -> Result<Measured, SimError> {
+    Ok(Measured::relative(1.0, poiseuille_speed(10)?, 0.03))
+}
+
+/// The error falls at least with the first power of the spacing.
+fn poiseuille_converges() -> Result<Measured, SimError> {
+    let [coarse, fine] = [poiseuille_speed(5)?, poiseuille_speed(10)?].map(|speed| (speed - 1.0).abs());
+    Ok(Measured::at_most(0.5, fine / coarse))
+}
+
+/// A drop that turns as a whole goes on turning, however thick it is.
+fn spin() -> Result<Measured, SimError> {
+    let d = 1e-3;
+    let material = Material { surface_tension: 0.0, ..Material::GLYCERINE };
+    let model = LiquidModel { material, ..LiquidModel::water(d) };
+    let mut tank = Tank::new(model, DVec3::splat(d), [[false; 2]; 3], DVec3::ZERO, DVec3::splat(d))?;
+    tank.gravity = DVec3::ZERO;
+    let portion = Portion { spacing: d, mass: model.particle_mass() };
+    let corners = [DVec3::splat(-7.0 * d), DVec3::splat(7.0 * d)];
+    tank.state = LiquidState::default();
+    tank.state.add(&fill(&portion, corners, DVec3::ZERO, 10_000, |p| p.length() < 6.0 * d).map_err(SimError::Liquid)?);
+    let axis = DVec3::new(1.0, 2.0, 3.0);
+    let spin = |tank: &Tank| -> f64 {
+        let arms = tank.state.positions.iter().zip(&tank.state.velocities);
+        arms.map(|(p, v)| p.cross(*v).dot(axis)).sum()
+    };
+    tank.state.velocities.iter_mut().zip(&tank.state.positions).for_each(|(v, p)| *v = axis.cross(*p));
+    let before = spin(&tank);
+    for _ in 0..10 {
+        tank.step(1e-3)?;
+    }
+    Ok(Measured::relative(1.0, spin(&tank) / before, 0.01))
 }
 
 /// What holds the two halves of a shaken and settled drop together, over three planes.

@@ -11,6 +11,7 @@
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
 //! | [`grains`] | grains, dry and wet, against mechanics and measurements |
+//! | [`hair`] | water in hair against closed forms and conservation |
 //! | [`promises`] | the same bits on any number of threads and after a resume |
 
 mod bench_cord;
@@ -19,6 +20,7 @@ mod collision;
 mod cords;
 mod csm;
 mod grains;
+mod hair;
 pub mod iterations;
 mod liquid;
 mod promises;
@@ -30,6 +32,9 @@ pub use bench_strand::BenchStrand;
 use crate::SimError;
 use serde::Serialize;
 use std::time::Instant;
+
+/// Gravity of the experiments [m/s2].
+const GRAVITY: f64 = 9.81;
 
 /// One law and how to check it.
 #[derive(Clone, Copy, Debug)]
@@ -119,6 +124,7 @@ pub fn cases() -> Vec<Case> {
         sampling::CASES,
         liquid::CASES,
         grains::CASES,
+        hair::CASES,
         promises::CASES,
     ];
     all.concat()

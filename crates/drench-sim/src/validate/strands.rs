@@ -1,12 +1,10 @@
 //! Single strands against mechanics.
 
 use super::bench_strand::{BenchStrand, limp};
-use super::{Case, Measured};
+use super::{Case, GRAVITY, Measured};
 use crate::SimError;
 use drench_physics::strands::{Material, Method, Tip, dftl, pbd};
 use glam::DVec3;
-
-const GRAVITY: f64 = 9.81;
 
 pub const CASES: &[Case] = &[
     Case { name: "free-fall", law: "a root falling freely: no vertex moves against it", run: free_fall },

@@ -5,7 +5,7 @@
 //! one. The text makes a mesh of that surface by a distance transform and marching cubes; here the surface itself is met, by steps along the distance's gradient, and
 //! only where something drips.
 
-use super::grid::Grid;
+use super::grid::{Grid, cut};
 use super::voxels::Voxels;
 use super::{Hair, HairWater};
 use crate::collision::segments::Segment;
@@ -56,11 +56,11 @@ pub(super) fn drip(
     let delay = hair.medium.delay as f32;
     let excess = |v: usize| voxels.all[v].water - voxels.all[v].capacity();
     work.full.clear();
-    work.full.par_extend(
-        (0..voxels.all.len() as u32)
-            .into_par_iter()
-            .filter(|&v| voxels.all[v as usize].exists() && excess(v as usize) >= least),
-    );
+    let lets_go = |v: &u32| {
+        let voxel = &voxels.all[*v as usize];
+        voxel.exists() && voxel.submerged() < 1.0 && excess(*v as usize) >= least
+    };
+    work.full.par_extend((0..voxels.all.len() as u32).into_par_iter().filter(lets_go));
     let brim = &water.brim;
     let down = gravity.normalize_or_zero();
     let radius = |mass: f64| (mass / hair.medium.liquid_density * 3.0 / (4.0 * std::f64::consts::PI)).cbrt();
@@ -95,14 +95,7 @@ pub(super) fn drip(
 
 /// Segments in voxels that hold more than they can wait; others begin anew.
 fn wait(water: &mut HairWater, grid: &Grid, voxels: &Voxels, dt: f64) {
-    let mut rest = &mut water.brim[..];
-    let mut parts = Vec::with_capacity(grid.shares.len());
-    for share in &grid.shares {
-        let (own, behind) = rest.split_at_mut(share.vertices.len());
-        parts.push((share, own));
-        rest = behind;
-    }
-    parts.into_par_iter().for_each(|(share, brim)| {
+    grid.shares.par_iter().zip(cut(&grid.shares, &mut water.brim)).for_each(|(share, brim)| {
         for (k, brim) in brim.iter_mut().enumerate() {
             let over = |v: u32| voxels.all[v as usize].water > voxels.all[v as usize].capacity();
             let full = share.of(share.vertices.start + k).iter().any(|p| over(p.voxel));

@@ -300,6 +300,17 @@ impl Grid {
     }
 }
 
+/// Hands a slice out to shares, in order.
+pub(super) fn cut<'a, T>(shares: &[Share], mut slice: &'a mut [T]) -> Vec<&'a mut [T]> {
+    let mut parts = Vec::with_capacity(shares.len());
+    for share in shares {
+        let (own, rest) = slice.split_at_mut(share.vertices.len());
+        parts.push(own);
+        slice = rest;
+    }
+    parts
+}
+
 /// The voxel around a point; as far away as whole numbers reach if it is farther.
 fn voxel_of(p: DVec3, edge: f64) -> IVec3 {
     let floor = |x: f64| {

@@ -13,6 +13,8 @@ const CALM: f64 = 0.5;
 /// Part of a full particle below which one is taken in whole if there is any room, and the least a drop holds when it leaves.
 const CRUMB: f64 = 0.05;
 const LEAST_DROP: f64 = 0.25;
+/// Mass of a drop that falls off a tip by its weight, about [kg]: coarse liquid does not keep it from falling.
+const FALLING_DROP: f64 = 2e-5;
 
 /// Liquid particles as hair sees them.
 #[derive(Debug)]
@@ -30,9 +32,10 @@ pub struct Liquid<'a> {
 }
 
 impl Liquid<'_> {
-    /// The least and the most a drop holds when it leaves hair [kg].
-    pub(super) fn crumb_of_drop(&self) -> [f64; 2] {
-        [LEAST_DROP * self.full, self.full]
+    /// The least and the most a drop holds when it leaves hair [kg]; none leaves if particles are infinitely large.
+    pub(super) fn drop_masses(&self) -> [f64; 2] {
+        let least = LEAST_DROP * self.full;
+        [if least.is_finite() { least.min(FALLING_DROP) } else { least }, self.full]
     }
 }
 
@@ -43,6 +46,7 @@ pub(super) fn take_in(medium: &Medium, grid: &Grid, voxels: &mut Voxels, liquid:
     for p in 0..liquid.positions.len() {
         let (x, v, mass) = (liquid.positions[p], liquid.velocities[p], liquid.masses[p]);
         let here = grid.coordinates(x);
+        surround(grid, voxels, x, 2.0 * liquid.radius, mass / liquid.full);
         let Some(target) = target(medium, grid, voxels, liquid.radius, here, x, v) else { continue };
         let voxel = &mut voxels.all[target];
         let room = voxel.capacity() - voxel.water - voxel.change;
@@ -57,11 +61,25 @@ pub(super) fn take_in(medium: &Medium, grid: &Grid, voxels: &mut Voxels, liquid:
     total.value()
 }
 
+/// Tells the voxels around a particle that there is liquid.
+fn surround(grid: &Grid, voxels: &mut Voxels, x: DVec3, reach: f64, part: f64) {
+    let (low, high) = (grid.coordinates(x - reach), grid.coordinates(x + reach));
+    for z in low.z..=high.z {
+        for y in low.y..=high.y {
+            for x in low.x..=high.x {
+                if let Some(voxel) = grid.voxel(IVec3::new(x, y, z)) {
+                    voxels.all[voxel].near += part;
+                }
+            }
+        }
+    }
+}
+
 /// The voxel that takes in a particle: the one around it, or the one beside it into which it moves fastest.
 fn target(
     medium: &Medium,
     grid: &Grid,
-    voxels: &mut Voxels,
+    voxels: &Voxels,
     radius: f64,
     here: IVec3,
     x: DVec3,
@@ -70,11 +88,10 @@ fn target(
     let mut best = None;
     let mut consider = |place: IVec3, inside: bool| {
         let Some(index) = grid.voxel(place) else { return };
-        let voxel = &mut voxels.all[index];
+        let voxel = &voxels.all[index];
         if !voxel.exists() {
             return;
         }
-        voxel.touched = true;
         let relative = v - voxel.velocity;
         let towards = relative.dot(grid.centre(place) - x);
         let calm = inside && relative.length_squared() < (CALM * medium.kick).powi(2);

@@ -408,8 +408,6 @@ pub struct Tally {
     pub drops: u64,
     /// Their mass [kg].
     pub dripped: f64,
-    /// Voxels with hair.
-    pub voxels: u64,
 }
 
 /// Water in hair for `dt` seconds. Liquid loses what hair takes in: particles left without mass are to be removed. `drips` gets the drops that
@@ -447,10 +445,10 @@ pub fn step(
     links.spread(medium, grid, voxels, dt);
     strand::run(hair, water, grid, voxels, shares, strands.positions, strands.velocities, gravity, dt);
     voxels.gather_free(water, grid);
-    drip::drip(hair, water, grid, voxels, work, liquid.crumb_of_drop(), gravity, dt, strands.positions, drips);
+    drip::drip(hair, water, grid, voxels, work, liquid.drop_masses(), gravity, dt, strands.positions, drips);
     strand::level(medium, water, grid, voxels, shares, dt);
     let dripped = drips.iter().map(|drip| drip.mass).sum();
-    Ok(Tally { taken, dried, drops: drips.len() as u64, dripped, voxels: voxels.occupied() })
+    Ok(Tally { taken, dried, drops: drips.len() as u64, dripped })
 }
 
 /// Air and towels take water; returns how much [kg].

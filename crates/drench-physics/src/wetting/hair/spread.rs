@@ -70,9 +70,9 @@ impl Links {
     fn join(&mut self, medium: &Medium, grid: &Grid, voxels: &Voxels) {
         let Self { chunks, water, room, .. } = self;
         water.clear();
-        water.extend(voxels.all.iter().map(|voxel| voxel.water + voxel.change));
+        water.par_extend(voxels.all.par_iter().map(|voxel| voxel.water + voxel.change));
         room.clear();
-        room.extend(voxels.all.iter().map(|voxel| if voxel.exists() { voxel.between } else { 0.0 }));
+        room.par_extend(voxels.all.par_iter().map(|voxel| if voxel.exists() { voxel.between } else { 0.0 }));
         let (water, room) = (&*water, &*room);
         let saturation = |v: usize| (water[v] / room[v]).min(1.0);
         let scale = 0.5 / grid.edge().powi(2);

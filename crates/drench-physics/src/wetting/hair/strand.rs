@@ -5,7 +5,7 @@
 //! 1 and no negative inverse, so that nothing is lost and nothing falls below 0 at any step. Roots and tips are closed: what comes to a tip stays
 //! there until it drips.
 
-use super::grid::{Grid, Share};
+use super::grid::{Grid, Share, cut};
 use super::voxels::Voxels;
 use super::{FULL_GRAVITY, Fibre, Hair, HairWater, Medium};
 use glam::DVec3;
@@ -21,6 +21,8 @@ pub(super) struct Work {
     /// Rows of a tridiagonal system: left of the diagonal, the diagonal, right of it.
     rows: Vec<[f64; 3]>,
     right: Vec<f64>,
+    /// Part of each segment that is not within the liquid.
+    in_air: Vec<f64>,
 }
 
 /// A share's part of the water in hair.
@@ -32,17 +34,6 @@ struct Part<'a> {
     change: &'a mut [f32],
     oil: &'a mut [f32],
     velocities: &'a mut [DVec3],
-}
-
-/// Hands a slice out to shares, in order.
-fn cut<'a, T>(shares: &[Share], mut slice: &'a mut [T]) -> Vec<&'a mut [T]> {
-    let mut parts = Vec::with_capacity(shares.len());
-    for share in shares {
-        let (own, rest) = slice.split_at_mut(share.vertices.len());
-        parts.push(own);
-        slice = rest;
-    }
-    parts
 }
 
 /// Gives segments what came into their voxels, takes what left, and lets water run along the strands.
@@ -87,7 +78,7 @@ pub(super) fn run(
         while strand + 1 < hair.offsets.len() && (hair.offsets[strand + 1] as usize) <= to {
             let vertices = hair.offsets[strand] as usize..hair.offsets[strand + 1] as usize;
             let fibre = &hair.fibres[hair.groom_of(vertices.start)];
-            part.settle(hair, fibre, voxels, vertices.clone(), dt);
+            part.settle(hair, fibre, voxels, &mut work.in_air, vertices.clone(), dt);
             part.soak(hair, fibre, voxels, work, vertices.clone(), dt);
             let drive = |i: usize| {
                 let way = positions[i] - positions[i - 1];
@@ -107,19 +98,29 @@ pub(super) fn run(
 impl Part<'_> {
     /// What came into the voxels of a segment is its by length, what left them it gives by what it has there; then capillaries and free water
     /// are told apart.
-    fn settle(&mut self, hair: &Hair, fibre: &Fibre, voxels: &Voxels, vertices: Range<usize>, dt: f64) {
+    fn settle(
+        &mut self,
+        hair: &Hair,
+        fibre: &Fibre,
+        voxels: &Voxels,
+        in_air: &mut Vec<f64>,
+        vertices: Range<usize>,
+        dt: f64,
+    ) {
         let base = self.share.vertices.start;
         let wear = (-(-fibre.wear * dt).exp_m1()) as f32;
+        in_air.clear();
         for i in vertices.start + 1..vertices.end {
             let (mut gained, mut lost, mut taken, mut momentum, mut between) = (0.0, 0.0, 0.0, DVec3::ZERO, 0.0);
-            let mut touched = false;
+            let (mut touched, mut dry) = (false, 1.0);
             let own = voxels.lengths[i];
             for portion in self.share.of(i) {
                 let voxel = &voxels.all[portion.voxel as usize];
                 let length = f64::from(portion.length);
                 let part = length / voxel.length;
                 between += voxel.between * part;
-                touched |= voxel.touched;
+                touched |= voxel.near > 0.0;
+                dry -= voxel.submerged() * length / own;
                 if voxel.change > 0.0 {
                     gained += voxel.change * part;
                 } else if voxel.change < 0.0 {
@@ -140,6 +141,7 @@ impl Part<'_> {
             }
             self.around[k] += gained - lost.min(1.0) * self.around[k];
             self.free[k] = (self.around[k] - between).max(0.0);
+            in_air.push(dry.max(0.0));
         }
     }
 
@@ -201,7 +203,7 @@ impl Part<'_> {
         let room = |n: usize| fibre.inside * f64::from(hair.masses[segments.start + n]);
         // Room a length is the fibre's cross-section: the same law on both sides of a joint. Lengths are in proportion to masses.
         let length = |n: usize| lengths[segments.start + n];
-        let Work { rows, right } = work;
+        let Work { rows, right, .. } = work;
         rows.clear();
         rows.resize(count, [0.0; 3]);
         right.clear();
@@ -243,13 +245,14 @@ impl Part<'_> {
             return;
         }
         let count = segments.len();
-        let Work { rows, right } = work;
+        let Work { rows, right, in_air } = work;
         rows.clear();
         rows.resize(count, [0.0, 1.0, 0.0]);
         right.clear();
         right.extend(segments.clone().map(|i| self.free[i - base]));
         for (n, i) in segments.clone().enumerate() {
-            let drive = drive(i);
+            // Within the liquid nothing drives it: it weighs nothing there.
+            let drive = drive(i) * in_air[n];
             if drive > 0.0 && n + 1 < count {
                 rows[n][1] += drive;
                 rows[n + 1][0] -= drive;

@@ -1,9 +1,12 @@
 //! What each voxel holds: hair, its direction, room for water, and water.
 
-use super::grid::{BLOCK, Grid};
+use super::grid::{BLOCK, Grid, cut};
 use super::{Estimate, Hair, HairWater, Medium};
 use glam::{DMat3, DVec3};
 use rayon::prelude::*;
+
+/// Full particles around a voxel from which on it is within the liquid. Drops that pass by are fewer, particles of a pool more.
+const SUBMERGED: f64 = 6.0;
 
 /// One voxel. Without hair its length is 0.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,14 +34,19 @@ pub(super) struct Voxel {
     pub momentum: DVec3,
     /// Part of its water that leaves as drops.
     pub leaving: f64,
-    /// Whether liquid touches it.
-    pub touched: bool,
+    /// Liquid particles whose surroundings reach it, by their mass: 1 is a full one.
+    pub near: f64,
 }
 
 impl Voxel {
     /// Whether there is hair.
     pub fn exists(&self) -> bool {
         self.segments > 0
+    }
+
+    /// How far it is within the liquid, from 0 in the air to 1: there water neither drips nor runs.
+    pub fn submerged(&self) -> f64 {
+        (self.near / SUBMERGED).min(1.0)
     }
 
     /// Room for water [kg].
@@ -64,11 +72,12 @@ pub(super) struct Voxels {
 impl Voxels {
     /// Adds up what segments hold.
     pub fn gather(&mut self, hair: &Hair, water: &HairWater, grid: &Grid, positions: &[DVec3], velocities: &[DVec3]) {
-        self.lengths.clear();
-        for share in &grid.shares {
-            self.lengths
-                .extend(share.vertices.clone().map(|i| share.of(i).iter().map(|p| f64::from(p.length)).sum::<f64>()));
-        }
+        self.lengths.resize(positions.len(), 0.0);
+        grid.shares.par_iter().zip(cut(&grid.shares, &mut self.lengths)).for_each(|(share, lengths)| {
+            for (length, i) in lengths.iter_mut().zip(share.vertices.clone()) {
+                *length = share.of(i).iter().map(|portion| f64::from(portion.length)).sum();
+            }
+        });
         self.all.resize(grid.blocks() * BLOCK, Voxel::default());
         let lengths = &self.lengths;
         let volume = grid.edge().powi(3);
@@ -129,11 +138,6 @@ impl Voxels {
                 voxel.free += water.free[i] * part;
             }
         });
-    }
-
-    /// How many voxels have hair.
-    pub fn occupied(&self) -> u64 {
-        self.all.iter().filter(|voxel| voxel.exists()).count() as u64
     }
 
     /// Bytes held.
