@@ -1,5 +1,7 @@
 //! Water in hair: what must be kept, what closed forms say, what must not depend on threads.
 
+#![allow(clippy::unwrap_used)]
+
 use drench_math::random::Stream;
 use drench_physics::liquid::{Droplet, LiquidState};
 use drench_physics::synthetic::Bundle;
@@ -289,7 +291,7 @@ fn side_by_side(apart: f64, dampness: f64, force: f64) -> (f64, u64) {
         bath.water.around[i] = dampness * room * f64::from(bath.hair.masses()[i]);
     }
     // Roots are held.
-    let light = |i: usize| if i % 21 == 0 { 0.0 } else { 1.0 / (3.0 * f64::from(bath.bundle.masses[i])) };
+    let light = |i: usize| if i.is_multiple_of(21) { 0.0 } else { 1.0 / (3.0 * f64::from(bath.bundle.masses[i])) };
     let masses: Vec<f64> = (0..42).map(light).collect();
     let radii = vec![4e-5; masses.len()];
     let cohesion = Cohesion { reach: 2e-3, pull: 1e-3 };

@@ -220,7 +220,8 @@ impl Submerged {
         let cell = liquid.model.support();
         let low = low - 1.5 * cell;
         let size = ((high - low) / cell).ceil() + 2.0;
-        if points.is_empty() || !(size.element_product() < CELL_LIMIT) {
+        let count = size.element_product();
+        if points.is_empty() || !count.is_finite() || count > CELL_LIMIT {
             return;
         }
         let [nx, ny, nz] = size.to_array().map(|n| n as usize);
