@@ -9,7 +9,7 @@ use std::time::Instant;
 const RADIUS: f64 = 2e-3;
 const SPACING: f64 = 4e-3;
 /// Part of space that a bed is filled with when it is made.
-const FILLED: f64 = 0.56;
+const FILLED: f64 = 0.525;
 /// Steps in a timed run, and runs.
 const STEPS: u32 = 20;
 const RUNS: u32 = 12;

@@ -7,27 +7,23 @@
 use glam::{DMat3, DVec3, IVec3};
 
 /// Reductions at most: enough for an anisotropy of a million.
-const ROUNDS: usize = 64;
+const ROUNDS: usize = 256;
 
 /// Whole steps and their weights, of which `d`, symmetric and positive, is the sum.
 pub(super) fn decompose(d: &DMat3) -> [(IVec3, f64); 6] {
     let mut base = [IVec3::X, IVec3::Y, IVec3::Z, IVec3::NEG_ONE];
     let product = |a: IVec3, b: IVec3| a.as_dvec3().dot(*d * b.as_dvec3());
     let scale = d.x_axis.x + d.y_axis.y + d.z_axis.z;
-    'rounds: for _ in 0..ROUNDS {
-        for (i, j) in PAIRS {
-            if product(base[i], base[j]) > 1e-14 * scale {
-                let turned = base[i];
-                for k in 0..4 {
-                    if k != i && k != j {
-                        base[k] += turned;
-                    }
-                }
-                base[i] = -turned;
-                continue 'rounds;
-            }
+    for _ in 0..ROUNDS {
+        // The largest product first: few rounds are needed even for thin ellipsoids.
+        let pairs = PAIRS.map(|(i, j)| (product(base[i], base[j]), i, j));
+        let (largest, i, j) = pairs.into_iter().fold(pairs[0], |best, pair| if pair.0 > best.0 { pair } else { best });
+        if largest <= 1e-14 * scale {
+            break;
         }
-        break;
+        let turned = base[i];
+        (0..4).filter(|&k| k != i && k != j).for_each(|k| base[k] += turned);
+        base[i] = -turned;
     }
     PAIRS.map(|(i, j)| {
         let mut others = (0..4).filter(|&k| k != i && k != j).map(|k| base[k]);
