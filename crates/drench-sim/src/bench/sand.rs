@@ -40,7 +40,8 @@ fn scene(grains: usize, liquid: usize, frame: f64, substeps: u32) -> Scene {
     // Walls in whole spacings, so that the block of water has the particles that it should have.
     let half = (sand.cbrt() / (2.0 * SPACING)).round() * SPACING;
     let bed = sand / (4.0 * half * half);
-    let block = water / (4.0 * half * half);
+    // In whole layers, and a little more, so that rounding takes none away.
+    let block = ((water / (4.0 * half * half)) / SPACING).round().max(1.0) * SPACING * (1.0 + 1e-9);
     let text = format!(
         "name = 'bench'\n\
          simulation = {{ fps = {fps}, substeps = {substeps} }}\n\
