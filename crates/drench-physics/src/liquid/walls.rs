@@ -174,20 +174,32 @@ impl Walls {
         &self,
         fields: &Fields,
         impulses: &mut [DVec3],
-        impulse: impl Fn(usize, usize, f32x4, f32) -> f32x4,
+        impulse: impl Fn(usize, usize, f32x4, f32) -> f32x4 + Sync,
     ) {
         if impulses.is_empty() {
             return;
         }
-        for (piece, rows) in self.rows.iter().enumerate() {
-            for number in 0..PIECE.min(fields.v.len() - piece * PIECE) {
-                let i = piece * PIECE + number;
-                let (others, weights) = rows.row(number);
-                for (&b, &weight) in others.iter().zip(weights) {
-                    let offset = fields.points.x[i] - self.points.x[b as usize];
-                    let [x, y, z, _] = impulse(i, b as usize, offset, weight).to_array();
-                    impulses[self.given(b as usize)] += Vec3::new(x, y, z).as_dvec3();
+        let particles = |piece: usize| 0..PIECE.min(fields.v.len() - piece * PIECE);
+        // What pairs exchange, piece by piece; only the sums need an order.
+        let exchanged: Vec<Vec<Vec3>> = (self.rows.par_iter().enumerate())
+            .map(|(piece, rows)| {
+                let mut exchanged = Vec::new();
+                for number in particles(piece) {
+                    let i = piece * PIECE + number;
+                    let (others, weights) = rows.row(number);
+                    exchanged.extend(others.iter().zip(weights).map(|(&b, &weight)| {
+                        let offset = fields.points.x[i] - self.points.x[b as usize];
+                        let [x, y, z, _] = impulse(i, b as usize, offset, weight).to_array();
+                        Vec3::new(x, y, z)
+                    }));
                 }
+                exchanged
+            })
+            .collect();
+        for (piece, (rows, exchanged)) in self.rows.iter().zip(exchanged).enumerate() {
+            let others = particles(piece).flat_map(|number| rows.row(number).0);
+            for (&b, impulse) in others.zip(exchanged) {
+                impulses[self.given(b as usize)] += impulse.as_dvec3();
             }
         }
     }

@@ -61,7 +61,9 @@ pub struct Clinging<'a> {
 /// One bridge, as it acts in this step.
 #[derive(Clone, Copy, Debug, Default)]
 struct Bond {
-    /// The segment ends at this vertex; [`NONE`] if there is no bridge.
+    /// The vertex.
+    vertex: u32,
+    /// The segment ends at this vertex.
     segment: u32,
     /// Place on the segment, 0 to 1.
     place: f64,
@@ -76,8 +78,9 @@ struct Bond {
 /// Working memory.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    bonds: Vec<[Bond; BRIDGES]>,
-    impulses: Vec<[DVec3; BRIDGES]>,
+    /// What bridges do, chunk by chunk of the vertices.
+    bonds: Vec<Vec<Bond>>,
+    impulses: Vec<Vec<DVec3>>,
     shares: Vec<f64>,
     saturation: Vec<f32>,
 }
@@ -113,15 +116,17 @@ pub fn cling(
     let scene = Scene { hair, grid, cohesion, saturation: &work.saturation, strands: &strands, dt };
     let phase = water.phase % PATIENCE;
     water.phase = water.phase.wrapping_add(1);
-    work.bonds.resize(vertices, Default::default());
-    let chunks = water.bridges.par_chunks_mut(CHUNK).zip(work.bonds.par_chunks_mut(CHUNK)).enumerate();
+    work.bonds.resize_with(vertices.div_ceil(CHUNK), Vec::new);
+    let chunks = water.bridges.par_chunks_mut(CHUNK).zip(&mut work.bonds).enumerate();
     chunks.for_each(|(chunk, (bridges, bonds))| {
-        for (i, (bridges, bonds)) in (chunk * CHUNK..).zip(bridges.iter_mut().zip(bonds)) {
+        bonds.clear();
+        for (i, bridges) in (chunk * CHUNK..).zip(bridges) {
             scene.keep(i, bridges);
             if hair.strands[i] % PATIENCE == phase {
                 scene.look_around(i, bridges);
             }
-            *bonds = bridges.map(|segment| scene.bond(i, segment));
+            let held = bridges.iter().filter(|&&segment| segment != NONE);
+            bonds.extend(held.map(|&segment| scene.bond(i, segment)));
         }
     });
     Ok(work.act(strands, dt))
@@ -146,57 +151,43 @@ impl Work {
         let Clinging { velocities, inverse_masses, .. } = strands;
         // How many bonds share each vertex.
         shares.clear();
-        shares.resize(bonds.len(), 0.0);
-        let mut count = 0;
-        for (i, bonds) in bonds.iter().enumerate() {
-            for bond in bonds.iter().filter(|bond| bond.segment != NONE) {
-                let j = bond.segment as usize;
-                shares[i] += 1.0;
-                shares[j - 1] += 1.0;
-                shares[j] += 1.0;
-                count += 1;
-            }
-        }
-        if count == 0 {
-            return 0;
+        shares.resize(velocities.len(), 0.0);
+        for bond in bonds.iter().flatten() {
+            let j = bond.segment as usize;
+            shares[bond.vertex as usize] += 1.0;
+            shares[j - 1] += 1.0;
+            shares[j] += 1.0;
         }
         let (now, shares) = (&*velocities, &*shares);
-        impulses.resize(bonds.len(), Default::default());
-        impulses.par_chunks_mut(CHUNK).zip(bonds.par_chunks(CHUNK)).enumerate().for_each(
-            |(chunk, (impulses, bonds))| {
-                for (k, (impulses, bonds)) in impulses.iter_mut().zip(bonds).enumerate() {
-                    let i = chunk * CHUNK + k;
-                    for (impulse, bond) in impulses.iter_mut().zip(bonds).filter(|(_, bond)| bond.segment != NONE) {
-                        let (j, t) = (bond.segment as usize, bond.place);
-                        let light = |v: usize| inverse_masses[v] * shares[v];
-                        let answer = light(i) + (1.0 - t).powi(2) * light(j - 1) + t * t * light(j);
-                        if answer <= 0.0 {
-                            *impulse = DVec3::ZERO;
-                            continue;
-                        }
-                        let relative = now[i] - (now[j - 1] * (1.0 - t) + now[j] * t);
-                        let parting = relative.dot(bond.normal);
-                        // To contact in a while; out of an overlap as fast, and by any force.
-                        let wanted = (-bond.gap / CLOSING - parting) / answer;
-                        let along = relative - bond.normal * parting;
-                        let most = if bond.gap < 0.0 && wanted > 0.0 { f64::INFINITY } else { bond.most };
-                        let slide = along * (-(dt / (dt + SLIDING)) / answer);
-                        let slide = slide * (bond.most / slide.length_squared().sqrt().max(1e-300)).min(1.0);
-                        *impulse = bond.normal * wanted.clamp(-bond.most, most) + slide;
-                    }
+        impulses.resize_with(bonds.len(), Vec::new);
+        impulses.par_iter_mut().zip(&*bonds).for_each(|(impulses, bonds)| {
+            impulses.clear();
+            impulses.extend(bonds.iter().map(|bond| {
+                let (i, j, t) = (bond.vertex as usize, bond.segment as usize, bond.place);
+                let light = |v: usize| inverse_masses[v] * shares[v];
+                let answer = light(i) + (1.0 - t).powi(2) * light(j - 1) + t * t * light(j);
+                if answer <= 0.0 {
+                    return DVec3::ZERO;
                 }
-            },
-        );
+                let relative = now[i] - (now[j - 1] * (1.0 - t) + now[j] * t);
+                let parting = relative.dot(bond.normal);
+                // To contact in a while; out of an overlap as fast, and by any force.
+                let wanted = (-bond.gap / CLOSING - parting) / answer;
+                let along = relative - bond.normal * parting;
+                let most = if bond.gap < 0.0 && wanted > 0.0 { f64::INFINITY } else { bond.most };
+                let slide = along * (-(dt / (dt + SLIDING)) / answer);
+                let slide = slide * (bond.most / slide.length_squared().sqrt().max(1e-300)).min(1.0);
+                bond.normal * wanted.clamp(-bond.most, most) + slide
+            }));
+        });
         // One after the other: the sum at a vertex must not depend on threads.
-        for (i, (bonds, impulses)) in bonds.iter().zip(&*impulses).enumerate() {
-            for (bond, &impulse) in bonds.iter().zip(impulses).filter(|(bond, _)| bond.segment != NONE) {
-                let (j, t) = (bond.segment as usize, bond.place);
-                velocities[i] += impulse * inverse_masses[i];
-                velocities[j - 1] -= impulse * ((1.0 - t) * inverse_masses[j - 1]);
-                velocities[j] -= impulse * (t * inverse_masses[j]);
-            }
+        for (bond, &impulse) in bonds.iter().flatten().zip(impulses.iter().flatten()) {
+            let (i, j, t) = (bond.vertex as usize, bond.segment as usize, bond.place);
+            velocities[i] += impulse * inverse_masses[i];
+            velocities[j - 1] -= impulse * ((1.0 - t) * inverse_masses[j - 1]);
+            velocities[j] -= impulse * (t * inverse_masses[j]);
         }
-        count
+        bonds.iter().map(|bonds| bonds.len() as u64).sum()
     }
 }
 
@@ -226,6 +217,14 @@ impl Scene<'_> {
         (distance, reach * reach)
     }
 
+    /// Where on a segment the point nearest to a vertex is, 0 to 1.
+    fn place(&self, i: usize, segment: usize) -> f64 {
+        let positions = self.strands.positions;
+        let (from, way) = (positions[segment - 1], positions[segment] - positions[segment - 1]);
+        let square = way.length_squared();
+        if square > 0.0 { ((positions[i] - from).dot(way) / square).clamp(0.0, 1.0) } else { 0.0 }
+    }
+
     /// Distance of axes in contact [m].
     fn contact(&self, i: usize, segment: usize) -> f64 {
         f64::from(self.strands.radii[i] + self.strands.radii[segment])
@@ -235,14 +234,15 @@ impl Scene<'_> {
     fn keep(&self, i: usize, bridges: &mut [u32; BRIDGES]) {
         for bridge in bridges.iter_mut().filter(|bridge| **bridge != NONE) {
             let at = *bridge as usize;
-            let exists = |j: usize| j < self.hair.masses.len() && self.hair.masses[j] > 0.0;
             let mut best = (self.apart(i, at), at);
-            for other in [at - 1, at + 1] {
-                if exists(other) && self.hair.strands[other] == self.hair.strands[at] {
-                    let apart = self.apart(i, other);
-                    if apart.0 < best.0.0 {
-                        best = (apart, other);
-                    }
+            // Beyond an end of the segment its neighbour is nearer.
+            let place = self.place(i, at);
+            let beyond = if place <= 0.0 { at - 1 } else { at + 1 };
+            let exists = |j: usize| j < self.hair.masses.len() && self.hair.masses[j] > 0.0;
+            if (place <= 0.0 || place >= 1.0) && exists(beyond) && self.hair.strands[beyond] == self.hair.strands[at] {
+                let apart = self.apart(i, beyond);
+                if apart.0 < best.0.0 {
+                    best = (apart, beyond);
                 }
             }
             let ((distance, reach), at) = best;
@@ -309,20 +309,17 @@ impl Scene<'_> {
 
     /// The bridge as it acts now.
     fn bond(&self, i: usize, segment: u32) -> Bond {
-        if segment == NONE {
-            return Bond { segment: NONE, ..Bond::default() };
-        }
         let j = segment as usize;
         let positions = self.strands.positions;
-        let (from, way) = (positions[j - 1], positions[j] - positions[j - 1]);
+        let (from, way, place) = (positions[j - 1], positions[j] - positions[j - 1], self.place(i, j));
         let square = way.length_squared();
-        let place = if square > 0.0 { ((positions[i] - from).dot(way) / square).clamp(0.0, 1.0) } else { 0.0 };
         let offset = positions[i] - (from + way * place);
         let distance = offset.length_squared().sqrt();
         // Axes that cross have no side: any direction across the segment will do.
         let normal =
             if distance > 1e-12 { offset / distance } else { way.any_orthogonal_vector().normalize_or(DVec3::X) };
         Bond {
+            vertex: i as u32,
             segment,
             place,
             normal,
