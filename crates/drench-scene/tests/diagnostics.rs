@@ -356,3 +356,20 @@ fn what_is_like_another_has_its_keys() {
     assert!(twin.clamps.is_empty());
     assert_eq!(read(&scene.to_toml()).unwrap(), scene);
 }
+
+#[test]
+fn wet_hair_that_makes_no_sense_is_refused_with_a_fix() {
+    let groom = |keys: &str| GOOD.replace("[[groom]]", &format!("[[groom]]\n{keys}"));
+    for (text, part) in [
+        (groom("wet = { inside = 1.5 }"), "inside"),
+        (groom("wet = { flow = -1 }"), "flow"),
+        (groom("wet = { straight = true, curl = { radius = 0.01, pitch = 0.03 } }"), "straight"),
+        (groom("wet = { towel = { start = 2, stop = 1 } }"), "towel"),
+        (format!("{GOOD}\n[wetting]\nvoxel = 1e-6\n"), "voxel"),
+        (format!("{GOOD}\n[wetting]\nalong = -1\n"), "along"),
+    ] {
+        let problems = read(&text).unwrap_err();
+        let one = problems.iter().next().unwrap();
+        assert!((one.key.contains(part) || one.message.contains(part)) && !one.help.is_empty(), "{part}: {problems}");
+    }
+}
