@@ -8,7 +8,7 @@ mod hair;
 mod liquid;
 mod sand;
 
-use crate::SimError;
+use crate::{SimError, Simulation};
 use drench_geometry::field::Field;
 use drench_geometry::poisson::{self, PoissonSettings};
 use drench_geometry::subdivide::loop_subdivide;
@@ -24,7 +24,9 @@ use drench_physics::strands::{
     self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, csm, dftl, pbd,
 };
 use drench_physics::synthetic::HairyBall;
+use drench_scene::{Scene, Source};
 use glam::DVec3;
+use std::path::PathBuf;
 use std::time::Instant;
 
 /// One workload.
@@ -480,6 +482,23 @@ fn heap(count: usize) -> Result<Vec<f64>, SimError> {
             let start = Instant::now();
             let tally = solve(STEPS)?;
             Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(tally.steps))
+        })
+        .collect()
+}
+
+/// A scene that is written for a bench.
+fn scene_of(text: String) -> Scene {
+    let source = Source::Text { name: "bench".to_owned(), text, directory: PathBuf::new() };
+    drench_scene::load(source, None, &[]).expect("the scene of the bench is sound")
+}
+
+/// Time of a substep [ms] in each of so many frames of `steps` substeps.
+fn step_times(simulation: &mut Simulation, steps: u32, runs: u32) -> Result<Vec<f64>, SimError> {
+    (0..runs)
+        .map(|_| {
+            let start = Instant::now();
+            simulation.advance_frame()?;
+            Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(steps))
         })
         .collect()
 }

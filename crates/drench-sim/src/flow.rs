@@ -199,7 +199,7 @@ impl ForeignScratch {
             }
             first += grains.len();
         }
-        self.hair.find(model, state, |position, velocity, volume, mass| {
+        self.hair.find(model, state, (low, high), |position, velocity, volume, mass| {
             self.positions.push(position);
             self.velocities.push(velocity);
             self.volumes.push(volume);

@@ -210,13 +210,18 @@ impl Submerged {
         self.vertices.len()
     }
 
-    /// Finds them: `found` gets position [m], velocity [m/s], volume that the liquid cannot have [m3] and mass [kg] of each.
-    pub fn find(&mut self, model: &Model, state: &State, mut found: impl FnMut(DVec3, DVec3, f64, f64)) {
+    /// Finds them, with the box around the liquid [m]: `found` gets position [m], velocity [m/s], volume that the liquid cannot have [m3]
+    /// and mass [kg] of each.
+    pub fn find(
+        &mut self,
+        model: &Model,
+        state: &State,
+        (low, high): (DVec3, DVec3),
+        mut found: impl FnMut(DVec3, DVec3, f64, f64),
+    ) {
         self.vertices.clear();
         let (Some(body), Some(liquid)) = (&model.hair, &model.liquid) else { return };
         let points = &state.liquid.positions;
-        let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        let (low, high) = points.iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)));
         let cell = liquid.model.support();
         let low = low - 1.5 * cell;
         let size = ((high - low) / cell).ceil() + 2.0;
@@ -246,7 +251,7 @@ impl Submerged {
                 let Some([x, y, z]) = place(position) else { continue };
                 let dry = f64::from(body.model.masses()[range.start + i]);
                 if self.cells[(z * ny + y) * nx + x] && dry > 0.0 {
-                    let water = state.hair.inside[range.start + i] + state.hair.around[range.start + i];
+                    let water = state.hair.held(range.start + i);
                     let volume = dry / density + water / body.model.medium().liquid_density;
                     found(position, strands.velocities[i], volume, dry + water);
                     self.vertices.push((*groom as u32, i as u32));
@@ -328,7 +333,7 @@ pub fn measure(model: &Model, state: &State, groom: usize) -> Option<HairStats> 
     let number = body.of_groom[groom]?;
     let range = body.model.vertices(number);
     let (strands, own) = (&model.strands[groom].model, &state.strands[groom]);
-    let held = |i: usize| state.hair.inside[i] + state.hair.around[i];
+    let held = |i: usize| state.hair.held(i);
     let water = ordered::sum(range.len(), |i| held(range.start + i));
     let hair = ordered::sum(range.len(), |i| f64::from(body.model.masses()[range.start + i]));
     let (mut wet, mut straight) = (0, 0.0);

@@ -69,10 +69,15 @@ impl Segment {
     /// The point of the segment that is nearest to `x`.
     #[inline]
     pub fn nearest(&self, x: DVec3) -> DVec3 {
+        self.at(self.fraction(x))
+    }
+
+    /// The fraction of the segment at which the point nearest to `x` is.
+    #[inline]
+    pub fn fraction(&self, x: DVec3) -> f64 {
         let way = self.to - self.from;
         let square = way.length_squared();
-        let part = if square > 0.0 { ((x - self.from).dot(way) / square).clamp(0.0, 1.0) } else { 0.0 };
-        self.at(part)
+        if square > 0.0 { ((x - self.from).dot(way) / square).clamp(0.0, 1.0) } else { 0.0 }
     }
 
     /// The segment between this one and `other`, each end moving straight.

@@ -1,11 +1,11 @@
 //! Wet hair, all stages [Rungjiratananon2012b, table 1]: hair on a ball, and water that falls on it.
 
+use super::{scene_of, step_times};
 use crate::{SimError, Simulation};
 use drench_math::random::Stream;
 use drench_physics::synthetic::HairyBall;
 use drench_physics::wetting::hair::grid::Grid;
-use drench_scene::{Scene, Source};
-use std::path::PathBuf;
+use drench_scene::Scene;
 use std::time::Instant;
 
 /// Steps in a timed run, and runs.
@@ -22,13 +22,7 @@ pub(super) fn steps(strands: usize, segments: usize, liquid: usize) -> Result<Ve
     falling.advance_frame()?;
     let mut simulation = Simulation::build(&scene(strands, vertices, liquid, STEP * f64::from(STEPS), STEPS))?;
     simulation.restore(&falling.checkpoint())?;
-    (0..RUNS)
-        .map(|_| {
-            let start = Instant::now();
-            simulation.advance_frame()?;
-            Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(STEPS))
-        })
-        .collect()
+    step_times(&mut simulation, STEPS, RUNS)
 }
 
 /// Hair on a ball that is wet already, and a block of water just above it.
@@ -50,8 +44,7 @@ fn scene(strands: usize, vertices: usize, liquid: usize, frame: f64, substeps: u
         hairs = (100_000.0 / strands as f64).max(1.0),
         top = 0.1 + height,
     );
-    let source = Source::Text { name: "bench".to_owned(), text, directory: PathBuf::new() };
-    drench_scene::load(source, None, &[]).expect("the scene of the bench is sound")
+    scene_of(text)
 }
 
 /// Time to find the voxels of 134 000 segments [ms].

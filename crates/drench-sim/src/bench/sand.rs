@@ -1,9 +1,8 @@
 //! Sand and water together [Rungjiratananon2012, table 5.2]: a bed of sand, and water that falls on it and soaks in.
 
+use super::{scene_of, step_times};
 use crate::{SimError, Simulation};
-use drench_scene::{Scene, Source};
-use std::path::PathBuf;
-use std::time::Instant;
+use drench_scene::Scene;
 
 /// Radius of a grain and spacing of the water [m].
 const RADIUS: f64 = 2e-3;
@@ -23,13 +22,7 @@ pub(super) fn steps(grains: usize, liquid: usize) -> Result<Vec<f64>, SimError> 
     let step = falling.world().model.grains[0].model.longest_step();
     let mut simulation = Simulation::build(&scene(grains, liquid, f64::from(STEPS) * step, STEPS))?;
     simulation.restore(&falling.checkpoint())?;
-    (0..RUNS)
-        .map(|_| {
-            let start = Instant::now();
-            simulation.advance_frame()?;
-            Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(STEPS))
-        })
-        .collect()
+    step_times(&mut simulation, STEPS, RUNS)
 }
 
 /// A square tank with the sand in it as deep as it is wide, half of it below a block of water.
@@ -58,8 +51,7 @@ fn scene(grains: usize, liquid: usize, frame: f64, substeps: u32) -> Scene {
         edge = 2.0 * half,
         high = 2.0 * (bed + block),
     );
-    let source = Source::Text { name: "bench".to_owned(), text, directory: PathBuf::new() };
-    drench_scene::load(source, None, &[]).expect("the scene of the bench is sound")
+    scene_of(text)
 }
 
 #[cfg(test)]

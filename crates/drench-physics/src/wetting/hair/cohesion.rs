@@ -209,9 +209,8 @@ impl Scene<'_> {
 
     /// Squared distance of a vertex to a segment [m2], and the square of that up to which they cling.
     fn apart(&self, i: usize, segment: usize) -> (f64, f64) {
-        let positions = self.strands.positions;
-        let line = Segment { from: positions[segment - 1], to: positions[segment] };
-        let distance = (positions[i] - line.nearest(positions[i])).length_squared();
+        let x = self.strands.positions[i];
+        let distance = (x - self.line(segment).nearest(x)).length_squared();
         let shared = self.shared(i, segment);
         let reach = if shared < LEAST { 0.0 } else { self.contact(i, segment) + self.cohesion.reach * shared };
         (distance, reach * reach)
@@ -219,10 +218,11 @@ impl Scene<'_> {
 
     /// Where on a segment the point nearest to a vertex is, 0 to 1.
     fn place(&self, i: usize, segment: usize) -> f64 {
-        let positions = self.strands.positions;
-        let (from, way) = (positions[segment - 1], positions[segment] - positions[segment - 1]);
-        let square = way.length_squared();
-        if square > 0.0 { ((positions[i] - from).dot(way) / square).clamp(0.0, 1.0) } else { 0.0 }
+        self.line(segment).fraction(self.strands.positions[i])
+    }
+
+    fn line(&self, segment: usize) -> Segment {
+        Segment { from: self.strands.positions[segment - 1], to: self.strands.positions[segment] }
     }
 
     /// Distance of axes in contact [m].

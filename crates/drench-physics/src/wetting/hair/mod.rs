@@ -342,6 +342,11 @@ impl HairWater {
         water
     }
 
+    /// Water of the segment that ends at a vertex [kg].
+    pub fn held(&self, vertex: usize) -> f64 {
+        self.inside[vertex] + self.around[vertex]
+    }
+
     /// Water inside fibres, in capillaries, and free [kg].
     pub fn reservoirs(&self) -> [f64; 3] {
         let inside = ordered::sum(self.inside.len(), |i| self.inside[i]);
@@ -446,7 +451,7 @@ pub fn step(
     strand::run(hair, water, grid, voxels, shares, strands.positions, strands.velocities, gravity, dt);
     voxels.gather_free(water, grid);
     drip::drip(hair, water, grid, voxels, work, liquid.drop_masses(), gravity, dt, strands.positions, drips);
-    strand::level(medium, water, grid, voxels, shares, dt);
+    strand::level(medium, water, grid, voxels, dt);
     let dripped = drips.iter().map(|drip| drip.mass).sum();
     Ok(Tally { taken, dried, drops: drips.len() as u64, dripped })
 }
@@ -501,10 +506,5 @@ impl HairWater {
             *acceleration += ((now - *before) * per_step - *acceleration) * part;
             *before = now;
         });
-    }
-
-    /// Says how fast strands move before the first step, so that they are not thought to be thrown.
-    pub fn begin(&mut self, velocities: &[DVec3]) {
-        self.velocities = velocities.iter().map(|velocity| velocity.as_vec3()).collect();
     }
 }

@@ -287,16 +287,8 @@ fn solve(rows: &mut [[f64; 3]], right: &mut [f64]) {
 }
 
 /// Drops take their part; free water is shared within each voxel that does not drip.
-pub(super) fn level(
-    medium: &Medium,
-    water: &mut HairWater,
-    grid: &Grid,
-    voxels: &Voxels,
-    works: &mut Vec<Work>,
-    dt: f64,
-) {
+pub(super) fn level(medium: &Medium, water: &mut HairWater, grid: &Grid, voxels: &Voxels, dt: f64) {
     let shares = &grid.shares;
-    works.resize_with(shares.len(), Work::default);
     let rate = -(-medium.level * dt).exp_m1();
     let around = cut(shares, &mut water.around);
     let free = cut(shares, &mut water.free);
