@@ -3,9 +3,12 @@
 mod bench;
 mod check;
 mod info;
+mod plot;
 mod render;
+mod report;
 mod run;
 mod scenes;
+mod sweep;
 mod validate;
 
 use crate::cli::Command;
@@ -19,6 +22,9 @@ pub fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Check(arguments) => check::check(arguments),
         Command::Render(arguments) => render::render(arguments),
         Command::Info(arguments) => info::info(arguments),
+        Command::Plot(arguments) => plot::plot(arguments),
+        Command::Report(arguments) => report::report(arguments),
+        Command::Sweep(arguments) => sweep::sweep(arguments),
         Command::Bench(arguments) => bench::bench(arguments),
         Command::Validate(arguments) => validate::validate(arguments),
     }
