@@ -22,6 +22,8 @@ pub enum Command {
     Check(CheckArguments),
     /// Makes pictures and a movie from a run folder
     Render(RenderArguments),
+    /// Writes the frames of a run for other programs
+    Export(ExportArguments),
     /// Tells what a run holds
     Info(InfoArguments),
     /// Draws charts of a run: water, time per stage, counts, stretch
@@ -152,6 +154,51 @@ pub struct RenderArguments {
     pub threads: Option<u16>,
     #[command(flatten)]
     pub voice: VoiceArguments,
+}
+
+#[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Folder of a run, such as runs/shower
+    #[arg(required_unless_present = "list")]
+    pub run: Option<PathBuf>,
+    /// Format to write, such as usdc (see --list)
+    #[arg(long, value_name = "FORMAT", required_unless_present = "list")]
+    pub to: Option<String>,
+    /// Names the formats and what each carries
+    #[arg(long)]
+    pub list: bool,
+    /// File or folder to write [default: RUN/exports/NAME.FORMAT]
+    #[arg(long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// Frames to write, first..last, such as 10..20; either end may be left out [default: all]
+    #[arg(long, value_name = "A..B", value_parser = parse_frames)]
+    pub frames: Option<FrameRange>,
+    /// How curves go through their vertices
+    #[arg(long, value_enum, default_value = "cubic")]
+    pub curves: CurveArgument,
+    /// Only the simulated strands, without the children around them
+    #[arg(long)]
+    pub guides_only: bool,
+    /// Surfaces of liquids too, besides their particles
+    #[arg(long)]
+    pub surface: bool,
+    /// Replaces what is there
+    #[arg(long)]
+    pub force: bool,
+    /// Threads to use [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    #[command(flatten)]
+    pub voice: VoiceArguments,
+}
+
+/// How exported curves go through their vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CurveArgument {
+    /// Smoothly
+    Cubic,
+    /// Straight from vertex to vertex
+    Linear,
 }
 
 #[derive(Debug, Args)]
@@ -370,6 +417,10 @@ mod tests {
             "drench sweep rope",
             "drench sweep rope --vary simulation.substeps",
             "drench paint",
+            "drench export",
+            "drench export runs/rope",
+            "drench export runs/rope --to usdc --frames 9..3",
+            "drench export runs/rope --to usdc --curves wavy",
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
         }

@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod export;
 mod info;
 mod plot;
 mod render;
@@ -21,6 +22,7 @@ pub fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Scenes(arguments) => scenes::scenes(arguments),
         Command::Check(arguments) => check::check(arguments),
         Command::Render(arguments) => render::render(arguments),
+        Command::Export(arguments) => export::export(arguments),
         Command::Info(arguments) => info::info(arguments),
         Command::Plot(arguments) => plot::plot(arguments),
         Command::Report(arguments) => report::report(arguments),
