@@ -100,6 +100,27 @@ fn a_parameter_that_comes_late_and_leaves_early_is_empty_elsewhere() {
 }
 
 #[test]
+fn what_is_held_stays_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("hair.abc");
+    let mut archive = archive(&path);
+    let hair = archive.add_curves(archive.top(), "hair").unwrap();
+    archive.hold();
+    assert_eq!(archive.samples(hair), 0, "nothing to hold yet");
+    for height in [1.0, 2.0] {
+        let positions = [[0.0; 3], [0.0, height, 0.0]];
+        let sample = CurvesSample { positions: &positions, counts: &[2], ..CurvesSample::default() };
+        archive.write_curves(hair, &sample).unwrap();
+        archive.hold();
+    }
+    archive.finish().unwrap();
+    let reader = Reader::open(&path).unwrap();
+    let found = reader.curves().unwrap();
+    let read: Vec<f32> = (0..4).map(|frame| found[0].read(frame).unwrap().positions[1][1]).collect();
+    assert_eq!(read, [1.0, 1.0, 2.0, 2.0]);
+}
+
+#[test]
 fn transforms_above_curves_are_applied() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("hair.abc");

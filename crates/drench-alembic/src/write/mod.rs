@@ -203,6 +203,23 @@ impl Archive {
         });
     }
 
+    /// Lets every object that has samples stay as it is for one more.
+    pub fn hold(&mut self) {
+        for object in self.objects.iter_mut().filter(|object| object.samples > 0) {
+            object.samples += 1;
+            object.properties.for_each_property(&mut |property| {
+                if property.sampling == SAMPLED {
+                    property.repeat();
+                }
+            });
+        }
+    }
+
+    /// Number of samples that an object has.
+    pub fn samples(&self, id: ObjectId) -> u32 {
+        self.objects[id.0].samples
+    }
+
     /// Writes the tree and sees the file to the disk. From now on other programs can read it.
     pub fn finish(mut self) -> Result<(), AlembicError> {
         self.tell_moving_channels()?;

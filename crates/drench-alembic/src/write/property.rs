@@ -57,6 +57,14 @@ pub enum Shape {
     Array,
 }
 
+/// A sample on disk, the position of its dimensions, and the number of its elements.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Sample {
+    stored: Stored,
+    dimensions: u64,
+    elements: usize,
+}
+
 /// A property that holds samples.
 pub struct Property {
     pub name: String,
@@ -70,11 +78,9 @@ pub struct Property {
     pub samples: u32,
     /// Positions: one per stored sample, or two, the second of its dimensions.
     positions: Vec<u64>,
-    last: Option<(u64, u64)>,
+    last: Option<Sample>,
     first_changed: u32,
     last_changed: u32,
-    /// Elements of the first sample.
-    elements: usize,
     same_elements: bool,
     one_element: bool,
     digest: Digest,
@@ -94,7 +100,6 @@ impl Property {
             last: None,
             first_changed: 0,
             last_changed: 0,
-            elements: 0,
             same_elements: true,
             one_element: true,
             digest: [0; 16],
@@ -103,7 +108,7 @@ impl Property {
 
     /// Takes the next sample, of `elements` elements.
     pub fn push(&mut self, stored: Stored, dimensions: u64, elements: usize) {
-        let sample = (stored.position, dimensions);
+        let sample = Sample { stored, dimensions, elements };
         if let Some(last) = self.last {
             if sample != last {
                 if self.first_changed == 0 {
@@ -117,10 +122,9 @@ impl Property {
                 self.name_sample(sample);
                 self.last_changed = self.samples;
             }
-            self.same_elements &= elements == self.elements;
+            self.same_elements &= elements == last.elements;
         } else {
             self.name_sample(sample);
-            self.elements = elements;
         }
         self.one_element &= elements == 1;
         self.last = Some(sample);
@@ -128,10 +132,17 @@ impl Property {
         self.digest = digest(&[self.digest, stored.digest].concat());
     }
 
-    fn name_sample(&mut self, (position, dimensions): (u64, u64)) {
-        self.positions.push(position);
+    /// Takes the last sample once more.
+    pub fn repeat(&mut self) {
+        if let Some(Sample { stored, dimensions, elements }) = self.last {
+            self.push(stored, dimensions, elements);
+        }
+    }
+
+    fn name_sample(&mut self, sample: Sample) {
+        self.positions.push(sample.stored.position);
         if self.shape == Shape::Array {
-            self.positions.push(dimensions);
+            self.positions.push(sample.dimensions);
         }
     }
 
