@@ -37,8 +37,8 @@ def of_type(kind, name):
     return found[0]
 
 
-def check_hair(run, what, attributes):
-    """Compares first, middle and last frame."""
+def check_hair(run, what, attributes, names):
+    """Compares first, middle and last frame; `names` are those that attributes have here instead."""
     for name in run.bodies("curves"):
         for frame in {run.frames[0], run.frames[len(run.frames) // 2], run.frames[-1]}:
             bpy.context.scene.frame_set(frame)
@@ -48,8 +48,11 @@ def check_hair(run, what, attributes):
             found = world(hair, values(hair.data, "position", "vector", 3))
             same(f"{what}: positions at {frame}", found, positions(table) @ TURN.T, 2e-6)
             same(f"{what}: radii", values(hair.data, "radius"), 0.5 * table["width"], 1e-9)
-            for attribute in attributes:
+            for attribute in run.attributes(name, attributes):
                 same(f"{what}: {attribute}", values(hair.data, attribute), table[attribute], 1e-6)
+            for attribute in run.attributes(name, ["clump_id", "id"]):
+                found = values(hair.data, names.get(attribute, attribute))
+                same(f"{what}: {attribute}", found, per_strand(table, attribute), 1e-6)
         print(f"{what}: Blender finds {len(hair.data.curves)} strands of '{name}', moving as the run does")
 
 
@@ -73,8 +76,7 @@ def check(run):
     bpy.ops.wm.usd_import(filepath=str(run.folder / "run.usdc"))
     scene = bpy.context.scene
     assert [scene.frame_start, scene.frame_end] == [run.frames[0], run.frames[-1]]
-    assert scene.render.fps / scene.render.fps_base == run.manifest["fps"]
-    check_hair(run, "usdc", ["wetness", "film", "wet_spec", "wet_dark"])
+    check_hair(run, "usdc", ["wetness", "film", "wet_spec", "wet_dark"], {"id": "strand_id"})
     for name in run.bodies("liquid"):
         cloud = evaluated(of_type("POINTCLOUD", name))
         table = run.vertices(name, scene.frame_current)

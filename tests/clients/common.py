@@ -36,12 +36,18 @@ class Run:
 
     def __init__(self, folder):
         self.folder = Path(folder)
-        self.manifest = json.loads((self.folder / "manifest.json").read_text())
+        told = (self.folder / "export.jsonl").read_text().splitlines()
+        self.manifest = json.loads(told[-1])["manifest"]
         self.frames = list(range(self.manifest["first"], self.manifest["last"] + 1))
         assert len(self.frames) == self.manifest["frames"]
 
     def bodies(self, kind):
         return [body["name"] for body in self.manifest["bodies"] if body["kind"] == kind]
+
+    def attributes(self, body, among):
+        """Those of `among` that the body has."""
+        found = next(entry["attributes"] for entry in self.manifest["bodies"] if entry["name"] == body)
+        return [name for name in among if name in found]
 
     def vertices(self, body, frame):
         return read_ply(self.folder / "ply" / f"{body}.{frame:04}.ply")["vertex"]

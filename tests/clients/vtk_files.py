@@ -18,7 +18,8 @@ def read(path):
 def check(run):
     folder = run.folder / "vtp"
     for name in run.bodies("curves") + run.bodies("liquid") + run.bodies("grains") + run.bodies("solid"):
-        files = [(float(data.get("timestep")), data.get("file")) for data in tree.parse(folder / f"{name}.pvd").iter("DataSet")]
+        sets = tree.parse(folder / f"{name}.pvd").iter("DataSet")
+        files = [(float(data.get("timestep")), data.get("file")) for data in sets]
         assert [round(time * run.manifest["fps"]) for time, _ in files] == run.frames
         for frame, (_, file) in zip(run.frames, files):
             data, table = read(folder / file), run.vertices(name, frame)
@@ -32,7 +33,8 @@ def check(run):
                     same(attribute, vtk_to_numpy(of_points.GetArray(attribute)), table[attribute])
             if name in run.bodies("curves"):
                 assert data.GetNumberOfLines() == len(strand_lengths(table))
-                same("clumps", vtk_to_numpy(of_cells.GetArray("clump_id")), per_strand(table, "clump_id"))
+                for attribute in run.attributes(name, ["id", "clump_id", "mean_wetness"]):
+                    same(attribute, vtk_to_numpy(of_cells.GetArray(attribute)), per_strand(table, attribute))
             elif name in run.bodies("solid"):
                 assert data.GetNumberOfPolys() == len(run.faces(name, frame))
             else:

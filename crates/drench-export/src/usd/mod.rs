@@ -225,7 +225,9 @@ impl Recorder<'_> {
                 ("velocity", Values::F32x3(velocities)) => {
                     self.vectors("velocities", Kind::of("vector3f[]"), velocities)?;
                 }
+                // Blender and the schema keep these two names for themselves.
                 ("normal", values) => self.primvar("frame_normal", domain, values)?,
+                ("id", values) => self.primvar("strand_id", domain, values)?,
                 ("root_uv", values) => self.primvar("st", domain, values)?,
                 (name, values) => self.primvar(name, domain, values)?,
             }
