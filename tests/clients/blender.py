@@ -88,6 +88,29 @@ def check(run):
     render(run.folder / "usdc.png", of_type("CAMERA", run.bodies("camera")[0]))
     print("usdc: Blender renders it")
 
+    # Of Alembic curves Blender takes no further attributes.
+    fresh()
+    bpy.ops.wm.alembic_import(filepath=str(run.folder / "run.abc"), as_background_job=False)
+    check_hair(run, "abc", [])
+    for name in run.bodies("liquid"):
+        for frame in (run.frames[0], run.frames[-1]):
+            bpy.context.scene.frame_set(frame)
+            cloud = evaluated(of_type("POINTCLOUD", name))
+            table = run.vertices(name, frame)
+            same("liquid", world(cloud, values(cloud.data, "position", "vector", 3)), positions(table) @ TURN.T, 2e-6)
+    for name in run.bodies("solid"):
+        mesh = evaluated(of_type("MESH", name))
+        local = np.array([vertex.co for vertex in mesh.data.vertices])
+        same("solid", world(mesh, local), positions(run.vertices(name, run.frames[-1])) @ TURN.T, 2e-5)
+
+    fresh()
+    path = sorted((run.folder / "vdb").glob("*.vdb"))[-1]
+    bpy.ops.object.volume_import(filepath=str(path), files=[])
+    grids = bpy.data.volumes[0].grids
+    assert grids.load(), grids.error_message
+    assert {(grid.name, grid.channels) for grid in grids} == {("surface", 1), ("velocity", 3), ("wetness", 1)}
+    print("vdb: Blender loads its grids")
+
 
 main(check)
 sys.stdout.flush()

@@ -59,7 +59,7 @@ fn near(grid: &mut Grid<f32>, corners: &[Point; 3]) -> Result<(), VdbError> {
                     let (_, place) = split([x, y, z]);
                     let best = (f64::from(leaf.values[place]) / voxel).min(HALF_WIDTH);
                     let point = [x, y, z].map(f64::from);
-                    if triangle.plane_distance(point).abs() < best {
+                    if triangle.may_be_within(point, best) {
                         let distance = triangle.distance_squared(point).sqrt();
                         if distance < best {
                             leaf.values[place] = (distance * voxel) as f32;
@@ -166,6 +166,9 @@ struct Triangle {
     corner: Point,
     edges: [Point; 2],
     normal: Point,
+    /// Middle of a ball around it, and its radius.
+    centre: Point,
+    radius: f64,
     /// Products of the edges: first with itself, first with second, second with itself.
     products: [f64; 3],
 }
@@ -179,11 +182,21 @@ impl Triangle {
         // Of a triangle without area every point is in its plane, as far as it is known.
         let normal = if length > 0.0 { normal.map(|x| x / length) } else { [0.0; 3] };
         let products = [dot(edges[0], edges[0]), dot(edges[0], edges[1]), dot(edges[1], edges[1])];
-        Self { corner: a, edges, normal, products }
+        let centre = [0, 1, 2].map(|axis| (a[axis] + b[axis] + c[axis]) / 3.0);
+        let squared = |corner: Point| dot(minus(corner, centre), minus(corner, centre));
+        let radius = squared(a).max(squared(b)).max(squared(c)).sqrt();
+        Self { corner: a, edges, normal, centre, radius, products }
     }
 
     fn plane_distance(&self, point: Point) -> f64 {
         dot(minus(point, self.corner), self.normal)
+    }
+
+    /// Whether it may be nearer than this; cheap, and mostly no.
+    fn may_be_within(&self, point: Point, distance: f64) -> bool {
+        let away = minus(point, self.centre);
+        let reach = distance + self.radius;
+        dot(away, away) < reach * reach && self.plane_distance(point).abs() < distance
     }
 
     /// To the closest point: inside, or on one of the edges.
