@@ -37,7 +37,7 @@ def of_type(kind, name):
     return found[0]
 
 
-def check_hair(run, what, attributes, names):
+def check_hair(run, what, attributes, names, of_strands=("clump_id", "id")):
     """Compares first, middle and last frame; `names` are those that attributes have here instead."""
     for name in run.bodies("curves"):
         for frame in {run.frames[0], run.frames[len(run.frames) // 2], run.frames[-1]}:
@@ -50,7 +50,7 @@ def check_hair(run, what, attributes, names):
             same(f"{what}: radii", values(hair.data, "radius"), 0.5 * table["width"], 1e-9)
             for attribute in run.attributes(name, attributes):
                 same(f"{what}: {attribute}", values(hair.data, attribute), table[attribute], 1e-6)
-            for attribute in run.attributes(name, ["clump_id", "id"]):
+            for attribute in run.attributes(name, of_strands):
                 found = values(hair.data, names.get(attribute, attribute))
                 same(f"{what}: {attribute}", found, per_strand(table, attribute), 1e-6)
         print(f"{what}: Blender finds {len(hair.data.curves)} strands of '{name}', moving as the run does")
@@ -90,10 +90,13 @@ def check(run):
 
     # Of Alembic curves Blender takes no further attributes.
     fresh()
+    # It does not take the frame rate over either.
+    bpy.context.scene.render.fps = int(run.manifest["fps"])
     bpy.ops.wm.alembic_import(filepath=str(run.folder / "run.abc"), as_background_job=False)
-    check_hair(run, "abc", [])
+    check_hair(run, "abc", [], {}, [])
     for name in run.bodies("liquid"):
-        for frame in (run.frames[0], run.frames[-1]):
+        # Before the first drop there is no cloud.
+        for frame in (run.frames[-3], run.frames[-1]):
             bpy.context.scene.frame_set(frame)
             cloud = evaluated(of_type("POINTCLOUD", name))
             table = run.vertices(name, frame)

@@ -39,7 +39,8 @@ pub const FORMAT: Format = Format {
     hints: &[
         (
             "Blender",
-            "File > Import > Alembic; of curves it takes positions and radii, no other attributes: use usdc for those",
+            "set the frame rate, then File > Import > Alembic; of curves it takes positions and radii, no other \
+             attributes: use usdc for those",
         ),
         ("Houdini", "Alembic SOP; curves, points and all attributes arrive as they are"),
         (

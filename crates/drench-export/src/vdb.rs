@@ -85,7 +85,7 @@ fn volumes(liquid: &Points, prefix: &str) -> Result<(Grid<f32>, Option<Grid<[f32
     let radius =
         liquid.scalars("radius").and_then(|radii| radii.iter().copied().filter(|r| r.is_finite()).reduce(f32::max));
     let voxel = f64::from(radius.filter(|&r| r > 0.0).unwrap_or(DEFAULT_RADIUS));
-    let surface = drench_render::surface(liquid, 1.0, Quality::Beauty)?;
+    let surface = drench_render::surface(liquid, 1.0, Quality::Preview)?;
     let positions: Vec<[f32; 3]> = surface.positions.iter().map(|p| p.to_array()).collect();
     let surface = level_set(&format!("{prefix}surface"), &positions, &surface.triangles, voxel)?;
     let velocity = match liquid.vectors("velocity") {
