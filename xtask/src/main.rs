@@ -1,6 +1,8 @@
 //! Chores of the project: `cargo xtask test` is the one command that passes all the tests, `cargo xtask docs` writes
 //! the generated pages anew.
 
+mod clients;
+
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -15,10 +17,12 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
+        ["clients"] => clients(),
         ["docs"] => docs(),
         _ => {
-            eprintln!("usage: cargo xtask test   run every check of the project");
-            eprintln!("       cargo xtask docs   write the generated pages of docs/ anew");
+            eprintln!("usage: cargo xtask test      run every check of the project");
+            eprintln!("       cargo xtask clients   open exports with USD, Blender and VTK: the last of these checks");
+            eprintln!("       cargo xtask docs      write the generated pages of docs/ anew");
             return ExitCode::from(2);
         }
     };
@@ -27,7 +31,10 @@ fn main() -> ExitCode {
 
 /// Runs every check, stops at the first that fails.
 fn test() -> bool {
-    println!("Everything the tests need comes with cargo: nothing else is installed.");
+    println!(
+        "What the tests need comes with cargo, except for the programs that exports are opened with: those are Python"
+    );
+    println!("packages, which the last check installs below the target folder.");
     let start = Instant::now();
     for (name, proves, arguments) in TESTS {
         println!("\n== {name}: {proves}");
@@ -38,7 +45,22 @@ fn test() -> bool {
         }
         println!("== {name}: passed in {:.0} s", step.elapsed().as_secs_f64());
     }
+    if !clients() {
+        return false;
+    }
     println!("\nAll checks passed in {:.0} s.", start.elapsed().as_secs_f64());
+    true
+}
+
+/// Opens exports with the programs that people use.
+fn clients() -> bool {
+    println!("\n== clients: USD, Blender and VTK find in exports what the run holds");
+    let step = Instant::now();
+    if let Err(reason) = clients::check() {
+        eprintln!("\n{reason}\nclients failed: run `cargo xtask clients` to see it alone");
+        return false;
+    }
+    println!("== clients: passed in {:.0} s", step.elapsed().as_secs_f64());
     true
 }
 
