@@ -1,5 +1,9 @@
-use super::*;
-use crate::primitives;
+//! Strands from files, and on the skin.
+
+use drench_geometry::groom::drawn::{Drawn, Up, load};
+use drench_geometry::groom::{GroomSettings, Placement, grow};
+use drench_geometry::{GeometryError, primitives};
+use glam::DVec3;
 
 /// A .hair file of these strands.
 fn hair_file(strands: &[&[[f32; 3]]]) -> Vec<u8> {
@@ -28,17 +32,12 @@ const TWO: [&[[f32; 3]]; 2] =
 fn hair_lines_and_curves_have_the_same_strands() {
     let hair = load_bytes("a.hair", &hair_file(&TWO)).unwrap();
     assert_eq!((hair.offsets.as_slice(), hair.positions[3]), (&[0, 2, 5][..], DVec3::new(2.0, 0.0, 0.0)));
-    let obj = "v 0 1 0\nv 0 2 0\nl 1 2\nv 1 0 0\nv 2 0 0\nv 2 1 0\nl -3 -2\nl 4/1 5/2\n# the end\n";
-    assert_eq!(load_bytes("a.obj", obj.as_bytes()).unwrap(), hair_of_obj(&hair));
+    let obj = "v 0 1 0\nv 0 2 0\nl 1 2\nv 1 0 0\nv 2 0 0\nv 2 1 0\nl 3 -2\nl 4/1 5/2\n# the end\n";
+    assert_eq!(load_bytes("a.obj", obj.as_bytes()).unwrap(), hair);
     let usda = "#usda 1.0\ndef Xform \"a\" {\n def BasisCurves \"hair\" (doc = \"}\") {\n int[] curveVertexCounts = [2, 3]\n \
                 point3f[] primvars:points = [(9, 9, 9)]\n point3f[] points.timeSamples = {\n 0: [(0, 1, 0), (0, 2, 0), (1, 0, 0), \
                 (2, 0, 0), (2, 1, 0)],\n 1: [(5, 5, 5)],\n }\n }\n}\n";
     assert_eq!(load_bytes("a.usda", usda.as_bytes()).unwrap(), hair);
-}
-
-/// The lines of that file: 1-2, 3-4, 4-5 with the last two joined.
-fn hair_of_obj(hair: &Drawn) -> Drawn {
-    hair.clone()
 }
 
 #[test]
@@ -84,13 +83,9 @@ fn drawn_strands_stand_on_the_skin_with_equal_segments() {
         (0..30).map(|k| DVec3::new(0.001 * f64::from(k * k) / 9.0, 0.12 + 0.003 * f64::from(k), 0.0)).collect();
     let side: Vec<DVec3> = (0..4).map(|k| DVec3::new(0.1 + 0.02 * f64::from(k), 0.0, 0.0)).collect();
     let drawn = Drawn { offsets: vec![0, 30, 34], positions: [arc.clone(), side].concat() };
-    let settings = GroomSettings {
-        placement: super::super::Placement::Drawn(drawn),
-        vertices: 9,
-        children: 3,
-        ..GroomSettings::default()
-    };
-    let groom = super::super::grow(&mesh, &settings).unwrap();
+    let settings =
+        GroomSettings { placement: Placement::Drawn(drawn), vertices: 9, children: 3, ..GroomSettings::default() };
+    let groom = grow(&mesh, &settings).unwrap();
     assert_eq!(groom.offsets, [0, 9, 18]);
     for strand in groom.positions.chunks(9) {
         assert!((strand[0].length() - 0.1).abs() < 2e-3, "{}", strand[0]);
@@ -98,6 +93,7 @@ fn drawn_strands_stand_on_the_skin_with_equal_segments() {
         assert!(sizes.iter().all(|size| (size / sizes[0] - 1.0).abs() < 1e-9), "{sizes:?}");
     }
     let total: f64 = groom.positions[..9].windows(2).map(|pair| pair[0].distance(pair[1])).sum();
-    assert!((total / length(&arc) - 1.0).abs() < 0.01);
+    let drawn: f64 = arc.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
+    assert!((total / drawn - 1.0).abs() < 0.01);
     assert!(groom.children.is_some_and(|children| !children.guides.is_empty()));
 }

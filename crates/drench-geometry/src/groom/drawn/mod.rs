@@ -145,6 +145,3 @@ fn young(
     children.length_ratio.fill(1.0);
     Ok(Some(children))
 }
-
-#[cfg(test)]
-mod tests;
