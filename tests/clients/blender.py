@@ -37,7 +37,7 @@ def of_type(kind, name):
     return found[0]
 
 
-def check_hair(run, what, attributes, names):
+def check_hair(run, what, attributes, names, of_strands=("clump_id", "id")):
     """Compares first, middle and last frame; `names` are those that attributes have here instead."""
     for name in run.bodies("curves"):
         for frame in {run.frames[0], run.frames[len(run.frames) // 2], run.frames[-1]}:
@@ -50,7 +50,7 @@ def check_hair(run, what, attributes, names):
             same(f"{what}: radii", values(hair.data, "radius"), 0.5 * table["width"], 1e-9)
             for attribute in run.attributes(name, attributes):
                 same(f"{what}: {attribute}", values(hair.data, attribute), table[attribute], 1e-6)
-            for attribute in run.attributes(name, ["clump_id", "id"]):
+            for attribute in run.attributes(name, of_strands):
                 found = values(hair.data, names.get(attribute, attribute))
                 same(f"{what}: {attribute}", found, per_strand(table, attribute), 1e-6)
         print(f"{what}: Blender finds {len(hair.data.curves)} strands of '{name}', moving as the run does")
@@ -87,6 +87,32 @@ def check(run):
         assert len(mesh.data.polygons) == len(run.faces(name, run.frames[0]))
     render(run.folder / "usdc.png", of_type("CAMERA", run.bodies("camera")[0]))
     print("usdc: Blender renders it")
+
+    # Of Alembic curves Blender takes no further attributes.
+    fresh()
+    # It does not take the frame rate over either.
+    bpy.context.scene.render.fps = int(run.manifest["fps"])
+    bpy.ops.wm.alembic_import(filepath=str(run.folder / "run.abc"), as_background_job=False)
+    check_hair(run, "abc", [], {}, [])
+    for name in run.bodies("liquid"):
+        # Before the first drop there is no cloud.
+        for frame in (run.frames[-3], run.frames[-1]):
+            bpy.context.scene.frame_set(frame)
+            cloud = evaluated(of_type("POINTCLOUD", name))
+            table = run.vertices(name, frame)
+            same("liquid", world(cloud, values(cloud.data, "position", "vector", 3)), positions(table) @ TURN.T, 2e-6)
+    for name in run.bodies("solid"):
+        mesh = evaluated(of_type("MESH", name))
+        local = np.array([vertex.co for vertex in mesh.data.vertices])
+        same("solid", world(mesh, local), positions(run.vertices(name, run.frames[-1])) @ TURN.T, 2e-5)
+
+    fresh()
+    path = sorted((run.folder / "vdb").glob("*.vdb"))[-1]
+    bpy.ops.object.volume_import(filepath=str(path), files=[])
+    grids = bpy.data.volumes[0].grids
+    assert grids.load(), grids.error_message
+    assert {(grid.name, grid.channels) for grid in grids} == {("surface", 1), ("velocity", 3), ("wetness", 1)}
+    print("vdb: Blender loads its grids")
 
 
 main(check)

@@ -1,4 +1,4 @@
-//! Opens exports with the programs that people use: Pixar's USD library, Blender, VTK.
+//! Opens exports with the programs that people use: Pixar's USD library, Alembic's, OpenVDB, Blender, VTK.
 //!
 //! They are Python packages of pinned versions (`tests/clients/requirements.txt`), installed into an environment of their
 //! own below the target folder. A tiny wet scene is run and exported in every format, and scripts compare what
@@ -15,10 +15,21 @@ const SCRIPTS: &str = "tests/clients";
 /// What is run: half a second of all that exports carry.
 const SCENE: &str = "tests/clients/wet-hair.toml";
 /// Formats and the names of the exports.
-const EXPORTS: &[(&str, &str)] =
-    &[("usdc", "run.usdc"), ("usda", "run.usda"), ("usdz", "run.usdz"), ("vtp", "vtp"), ("ply", "ply")];
+const EXPORTS: &[(&str, &str)] = &[
+    ("usdc", "run.usdc"),
+    ("usda", "run.usda"),
+    ("usdz", "run.usdz"),
+    ("abc", "run.abc"),
+    ("vdb", "vdb"),
+    ("vtp", "vtp"),
+    ("ply", "ply"),
+];
 /// The scripts, each with the program that it asks.
-const CHECKS: &[(&str, &str)] = &[("usd.py", "USD"), ("vtk_files.py", "VTK"), ("blender.py", "Blender")];
+const CHECKS: &[(&str, &str)] =
+    &[("usd.py", "USD"), ("abc_file.py", "Alembic"), ("vtk_files.py", "VTK"), ("blender.py", "Blender")];
+/// The system's Python, for which Debian packages OpenVDB's own library; there is no such package for the other.
+const SYSTEM_PYTHON: &str = "/usr/bin/python3";
+const VDB_CHECK: (&str, &str) = ("vdb_files.py", "OpenVDB");
 
 /// Runs all checks. Says why if one fails.
 pub fn check() -> Result<(), String> {
@@ -37,10 +48,12 @@ pub fn check() -> Result<(), String> {
         export.arg("export").arg(&run).args(["--to", format, "--force", "--json", "--surface", "--out"]);
         call(export.arg(folder.join(name)), Some(&folder.join("export.jsonl")))?;
     }
-    for (script, program) in CHECKS {
+    find_openvdb()?;
+    let checks = CHECKS.iter().map(|check| (check, python.as_path()));
+    for ((script, program), python) in checks.chain([(&VDB_CHECK, Path::new(SYSTEM_PYTHON))]) {
         println!("-- {program}");
         let log = folder.join(script).with_extension("log");
-        call(Command::new(&python).arg(Path::new(SCRIPTS).join(script)).arg(&folder), Some(&log))?;
+        call(Command::new(python).arg(Path::new(SCRIPTS).join(script)).arg(&folder), Some(&log))?;
         // Blender tells every step of a picture; what our scripts say names the file first.
         let told = fs::read_to_string(&log).unwrap_or_default();
         told.lines()
@@ -91,6 +104,25 @@ fn find_python() -> Result<(), String> {
         "{PYTHON} is missing: Blender's package is made for it alone\n  fix: apt-get install {PYTHON} python3.11-venv, or \
          uv python install 3.11, or pyenv install 3.11; then again"
     ))
+}
+
+/// Makes sure that OpenVDB's library is there.
+fn find_openvdb() -> Result<(), String> {
+    let there = || {
+        let asked = Command::new(SYSTEM_PYTHON).args(["-c", "import pyopenvdb, numpy"]).stderr(Stdio::null()).status();
+        asked.is_ok_and(|status| status.success())
+    };
+    if !there() {
+        println!("OpenVDB's Python library is missing; trying apt-get");
+        // Whether it worked shows in the next line.
+        let _ =
+            Command::new("apt-get").args(["install", "--yes", "--quiet", "python3-openvdb", "python3-numpy"]).status();
+    }
+    if there() {
+        return Ok(());
+    }
+    Err("OpenVDB's Python library is missing\n  fix: apt-get install python3-openvdb python3-numpy; then again"
+        .to_owned())
 }
 
 /// Runs a command, with its output in a file if one is named.

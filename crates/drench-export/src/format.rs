@@ -4,7 +4,7 @@ use crate::error::ExportError;
 use crate::moment::{Moment, Shot};
 use crate::source::Options;
 use crate::target::Layout;
-use crate::{hair, obj, ply, usd, vtp};
+use crate::{abc, hair, obj, ply, usd, vdb, vtp};
 use std::path::Path;
 
 /// Takes one moment after the other and writes it; holds no more than one.
@@ -40,8 +40,17 @@ pub struct Format {
 }
 
 /// All formats.
-pub const FORMATS: &[Format] =
-    &[usd::BINARY, usd::TEXT, usd::PACKAGE, ply::FORMAT, obj::FORMAT, vtp::FORMAT, hair::FORMAT];
+pub const FORMATS: &[Format] = &[
+    usd::BINARY,
+    usd::TEXT,
+    usd::PACKAGE,
+    abc::FORMAT,
+    vdb::FORMAT,
+    ply::FORMAT,
+    obj::FORMAT,
+    vtp::FORMAT,
+    hair::FORMAT,
+];
 
 /// The format of that name.
 pub fn find(name: &str) -> Option<&'static Format> {

@@ -9,6 +9,7 @@
 //!
 //! Adding a format: a module with a type that implements [`Writer`], and one entry in [`format::FORMATS`].
 
+mod abc;
 pub mod clumps;
 pub mod curves;
 pub mod error;
@@ -23,6 +24,7 @@ mod sequence;
 pub mod source;
 pub mod target;
 mod usd;
+mod vdb;
 mod vtp;
 
 pub use error::ExportError;

@@ -23,7 +23,7 @@ pub enum GeometryError {
         extension: String,
     },
     /// A file's extension is none that strands can be loaded from.
-    #[error("{path}: cannot load strands from {extension}; use a .hair, .obj, .usda or .usdc file", path = path.display())]
+    #[error("{path}: cannot load strands from {extension}; use an .abc, .hair, .obj, .usda or .usdc file", path = path.display())]
     UnknownGroomFormat {
         /// The file.
         path: PathBuf,

@@ -41,6 +41,34 @@ fn hair_lines_and_curves_have_the_same_strands() {
 }
 
 #[test]
+fn alembic_curves_are_taken_with_their_transforms_and_only_guides_where_some_are() {
+    use drench_alembic::{About, Archive, CurvesSample, Parameter, Scope, TimeSampling, Values};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("groom.abc");
+    let strands = |marks: Option<[i16; 2]>| {
+        let mut archive = Archive::create(&path, &About::default(), TimeSampling { start: 0.0, step: 0.04 }).unwrap();
+        let above = archive.add_xform(archive.top(), "above").unwrap();
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        archive.write_xform(above, axes, [0.0, 0.0, 5.0]).unwrap();
+        let curves = archive.add_curves(above, "curves").unwrap();
+        let marks = marks.unwrap_or_default();
+        let parameters = [Parameter { name: "groom_guide", scope: Scope::Uniform, values: Values::I16(&marks) }];
+        let positions = TWO.concat();
+        let sample =
+            CurvesSample { positions: &positions, counts: &[2, 3], parameters: &parameters, ..CurvesSample::default() };
+        archive.write_curves(curves, &sample).unwrap();
+        archive.finish().unwrap();
+        load(&path, 1.0, Up::Y).unwrap()
+    };
+    let all = strands(None);
+    assert_eq!((all.offsets.as_slice(), all.positions[3]), (&[0, 2, 5][..], DVec3::new(2.0, 0.0, 5.0)));
+    let guides = strands(Some([0, 1]));
+    assert_eq!((guides.offsets.as_slice(), guides.positions[0]), (&[0, 3][..], DVec3::new(1.0, 0.0, 5.0)));
+    let message = load_bytes("a.abc", b"Ogawa").unwrap_err().to_string();
+    assert!(message.contains("a.abc") && message.contains("too short"), "{message}");
+}
+
+#[test]
 fn files_that_lie_are_refused_with_what_is_wrong() {
     let sound = hair_file(&TWO);
     let with = |at: usize, byte: u8| {

@@ -93,7 +93,8 @@ model = "pbd"
 }
 
 section! {
-    /// Strands from a file: `.hair`, lines of an `.obj`, `BasisCurves` of a `.usda` or `.usdc`. Each is moved to the nearest point of
+    /// Strands from a file: `.hair`, lines of an `.obj`, `BasisCurves` of a `.usda` or `.usdc`, curves of an
+    /// `.abc`. Each is moved to the nearest point of
     /// the solid and gets `vertices` vertices at equal distances.
     pub struct Import {
         /// The file.

@@ -4,9 +4,12 @@ mod bench;
 mod check;
 mod export;
 mod info;
+mod plot;
 mod render;
+mod report;
 mod run;
 mod scenes;
+mod sweep;
 mod validate;
 
 use crate::cli::Command;
@@ -21,6 +24,9 @@ pub fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Render(arguments) => render::render(arguments),
         Command::Export(arguments) => export::export(arguments),
         Command::Info(arguments) => info::info(arguments),
+        Command::Plot(arguments) => plot::plot(arguments),
+        Command::Report(arguments) => report::report(arguments),
+        Command::Sweep(arguments) => sweep::sweep(arguments),
         Command::Bench(arguments) => bench::bench(arguments),
         Command::Validate(arguments) => validate::validate(arguments),
     }

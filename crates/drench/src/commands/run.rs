@@ -1,6 +1,6 @@
 //! `drench run`: from a scene to frames, statistics, pictures and a movie.
 
-mod session;
+pub(super) mod session;
 mod summary;
 
 use super::use_threads;
@@ -55,7 +55,7 @@ fn simulate(arguments: &RunArguments, progress: &mut Progress) -> Result<(), Fai
 }
 
 /// The scene with everything that the arguments change in it.
-fn resolved_scene(arguments: &RunArguments) -> Result<Scene, Failure> {
+pub(super) fn resolved_scene(arguments: &RunArguments) -> Result<Scene, Failure> {
     let frames = arguments.frames.map(|frames| ("simulation.frames".to_owned(), frames.to_string()));
     let seed = arguments.seed.map(|seed| ("simulation.seed".to_owned(), seed.to_string()));
     let further: Vec<_> = frames.into_iter().chain(seed).collect();

@@ -1,8 +1,9 @@
-//! Strands that were drawn in another program: `.hair`, lines of an OBJ file, curves of a USD file.
+//! Strands that were drawn in another program: `.hair`, lines of an OBJ file, curves of a USD or Alembic file.
 //!
 //! Every strand is moved to the point of the skin that is nearest to its first point and cut into segments of equal length.
 //! No file, however damaged, may cause a panic, and counts are checked before memory is taken for them.
 
+mod abc;
 mod hair;
 mod obj;
 mod usd;
@@ -39,17 +40,18 @@ pub enum Up {
 
 /// Loads strands from a file; its extension says which format it has. `unit` is the length of the file's unit [m].
 pub fn load(path: &Path, unit: f64, up: Up) -> Result<Drawn, GeometryError> {
-    let parse = match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
-        Some("hair") => hair::parse,
-        Some("obj") => obj::parse,
-        Some("usda" | "usdc" | "usd") => usd::parse,
+    let strands = match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
+        Some("abc") => abc::parse(path)?,
+        Some("hair") => hair::parse(path, &load::read(path)?)?,
+        Some("obj") => obj::parse(path, &load::read(path)?)?,
+        Some("usda" | "usdc" | "usd") => usd::parse(path, &load::read(path)?)?,
         other => {
             let extension = other.map_or("a file without extension".into(), |e| format!(".{e}"));
             return Err(GeometryError::UnknownGroomFormat { path: path.into(), extension });
         }
     };
     let mut drawn = Drawn { offsets: vec![0], positions: Vec::new() };
-    for strand in parse(path, &load::read(path)?)? {
+    for strand in strands {
         // What is shorter than a segment is no strand.
         if strand.len() >= 2 && strand.iter().all(|p| p.is_finite()) && length(&strand) * unit > 1e-9 {
             drawn.positions.extend(strand.into_iter().map(|p| unit * p));
