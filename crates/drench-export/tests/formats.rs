@@ -195,3 +195,21 @@ fn a_run_without_hair_is_no_hair_file_and_damaged_frames_are_told() {
     let error = export(&bald, "hair", &out).unwrap_err().to_string();
     assert!(error.contains("no hair") && !out.exists(), "{error}");
 }
+
+#[test]
+fn a_layer_with_any_byte_changed_or_missing_is_read_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.usdc");
+    export(&run(folder.path(), 2, &[3; 20]), "usdc", &path).unwrap();
+    let sound = fs::read(&path).unwrap();
+    // The tables are at the end, and one byte of them can lead anywhere.
+    let tables = sound.len() - 3000.min(sound.len());
+    for at in (0..tables).step_by(97).chain(tables..sound.len()) {
+        let mut bytes = sound.clone();
+        bytes[at] ^= [0xff, 0x01, 0x80][at % 3];
+        fs::write(&path, &bytes).unwrap();
+        let _ = drawn::load(&path, 1.0, Up::Y);
+        fs::write(&path, &sound[..at]).unwrap();
+        assert!(drawn::load(&path, 1.0, Up::Y).is_err(), "{at}");
+    }
+}
