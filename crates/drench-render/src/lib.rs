@@ -38,7 +38,9 @@ mod surfaces;
 mod trace;
 mod tubes;
 
+pub use curves::DrawnStrands;
 pub use error::RenderError;
+pub use liquid::LiquidSurface;
 pub use picture::Picture;
 pub use renderer::Renderer;
 pub use settings::{

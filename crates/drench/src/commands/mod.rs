@@ -7,6 +7,7 @@ mod render;
 mod run;
 mod scenes;
 mod validate;
+mod view;
 
 use crate::cli::Command;
 use crate::failure::Failure;
@@ -21,6 +22,7 @@ pub fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Info(arguments) => info::info(arguments),
         Command::Bench(arguments) => bench::bench(arguments),
         Command::Validate(arguments) => validate::validate(arguments),
+        Command::View(arguments) => view::view(arguments),
     }
 }
 
