@@ -1,6 +1,9 @@
 //! Chores of the project: `cargo xtask test` is the one command that passes all the tests, `cargo xtask docs` writes
 //! the generated pages anew.
 
+mod browser;
+
+use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -27,7 +30,9 @@ fn main() -> ExitCode {
 
 /// Runs every check, stops at the first that fails.
 fn test() -> bool {
-    println!("Everything the tests need comes with cargo: nothing else is installed.");
+    println!(
+        "Everything the tests need comes with cargo, but for a browser: Chromium is installed where there is none."
+    );
     let start = Instant::now();
     for (name, proves, arguments) in TESTS {
         println!("\n== {name}: {proves}");
@@ -38,8 +43,32 @@ fn test() -> bool {
         }
         println!("== {name}: passed in {:.0} s", step.elapsed().as_secs_f64());
     }
+    if !viewer() {
+        return false;
+    }
     println!("\nAll checks passed in {:.0} s.", start.elapsed().as_secs_f64());
     true
+}
+
+/// Tests the viewer in a real browser.
+fn viewer() -> bool {
+    println!("\n== viewer: the page in a real browser");
+    let step = Instant::now();
+    let browser = match browser::find_or_install() {
+        Ok(browser) => browser,
+        Err(reason) => {
+            eprintln!("\nviewer failed: {reason}");
+            return false;
+        }
+    };
+    let arguments = ["test", "--workspace", "--test", "browser", "--", "--ignored"];
+    let passed = cargo_with(&arguments, &[("CHROMIUM", browser.as_os_str())]);
+    if passed {
+        println!("== viewer: passed in {:.0} s", step.elapsed().as_secs_f64());
+    } else {
+        eprintln!("\nviewer failed: run `cargo {}` to see it alone", arguments.join(" "));
+    }
+    passed
 }
 
 /// Writes the pages that come from the code. A test of drench-scene fails when they are stale.
@@ -48,8 +77,12 @@ fn docs() -> bool {
 }
 
 fn cargo(arguments: &[&str]) -> bool {
+    cargo_with(arguments, &[])
+}
+
+fn cargo_with(arguments: &[&str], variables: &[(&str, &OsStr)]) -> bool {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    match Command::new(cargo).args(arguments).status() {
+    match Command::new(cargo).args(arguments).envs(variables.iter().copied()).status() {
         Ok(status) => status.success(),
         Err(error) => {
             eprintln!("cannot start cargo: {error}");

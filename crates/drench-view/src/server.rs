@@ -251,7 +251,8 @@ fn parse<T: for<'a> Deserialize<'a>>(body: &[u8]) -> Result<T> {
 
 fn failure(error: &ViewError) -> Response {
     let status = match error {
-        ViewError::Io(IoError::Missing { .. }) => StatusCode::NOT_FOUND,
+        // A frame that is not there yet, or no longer: nothing is wrong.
+        ViewError::Io(IoError::Missing { .. }) => return plain(StatusCode::NO_CONTENT, ""),
         ViewError::Request(_) => StatusCode::BAD_REQUEST,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     };

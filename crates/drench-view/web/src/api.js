@@ -4,6 +4,7 @@
 export class Refused extends Error {}
 
 async function checked(response) {
+  if (response.status === 204) throw Object.assign(new Refused("it is not there (yet)"), { status: 204 });
   if (response.ok) return response;
   let text = `${response.status} ${response.statusText}`;
   try {

@@ -151,9 +151,12 @@ export class Timeline {
         }
       }
       if (graph.stacked) {
-        pen.fillStyle = "#98a2b0";
+        pen.shadowColor = "#000";
+        pen.shadowBlur = 4;
+        pen.fillStyle = "#d5dbe3";
         pen.font = "10.5px system-ui, sans-serif";
-        pen.fillText(graph.unit === "ms" ? `${short(most)} ms` : quantity(most, graph.unit), 10, 14);
+        pen.fillText(graph.unit === "ms" ? `${short(most)} ms` : quantity(most, graph.unit), 11, 14);
+        pen.shadowBlur = 0;
       }
     }
     pen.fillStyle = "#63c5f5";

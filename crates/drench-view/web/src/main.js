@@ -88,7 +88,10 @@ function accept(state) {
   else if (page.live?.state === "failed") notice(page.live.message, true);
   else if (first.frames?.last === undefined || first.frames?.last === null) notice(waitingText(first));
   else if (page.ready && !page.frameProblem) notice(null);
-  if (page.follow && isGrowing() && page.ready && last() > page.frame && !page.playing) go(last());
+  // The last frames may come together with the news that there are no more.
+  const growing = isGrowing();
+  if (page.follow && (growing || page.grew) && page.ready && last() > page.frame && !page.playing) go(last());
+  page.grew = growing;
   const grew = before[0]?.frames?.last !== first.frames?.last || before[0]?.generation !== first.generation;
   if (grew) loadStats();
   timeline.available = last();
@@ -157,7 +160,7 @@ async function go(frame, force = false) {
   byId("busy").classList.remove("on");
   results.forEach((result, pane) => {
     if (result.status === "fulfilled") show(pane, result.value);
-    else if (result.reason.name !== "AbortError") failed(pane, index, result.reason);
+    else if (result.reason.name !== "AbortError" && (result.reason.status !== 204 || !isGrowing())) failed(pane, index, result.reason);
   });
   if (results[0].status === "fulfilled" && page.frameProblem) {
     page.frameProblem = false;
@@ -194,6 +197,7 @@ function show(pane, frame) {
     channels(frame);
     if (page.camera !== null) look(frame);
     if (first) {
+      notice(null);
       if (!stage.framed) {
         if (frame.cameras.length > 0) {
           page.camera = 0;

@@ -8,7 +8,7 @@ const FIRST = ["simulation", "air", "wind", "liquid", "groom", "grains", "cord",
 export function scale({ value, low, high, whole }) {
   const size = Math.abs(value);
   const bounded = low !== null && high !== null && low >= -1e6 && high <= 1e6;
-  if (bounded && (high - low <= 20 * Math.max(size, high * 0.05) || (!whole && high <= 1 && low >= 0))) return { from: low, to: high, log: false };
+  if (bounded && (high - low <= 20 * size || (!whole && high <= 1 && low >= 0))) return { from: low, to: high, log: false };
   if (size === 0) {
     const to = Math.min(high ?? 1, 1);
     return { from: Math.max(low ?? -to, low === null ? -to : low), to: to > (low ?? -1) ? to : 1, log: false };
@@ -138,7 +138,7 @@ export class Parameters {
     const rerun = (from) => this.onrerun({ ...this.set }, from, from === null && keep.checked);
     this.foot.replaceChildren(
       make("div", { className: "inline" },
-        make("button", { className: "main", id: "rerun-start", onclick: () => rerun(null) }, changed ? `Rerun with ${changed} change${changed > 1 ? "s" : ""}` : "Rerun"),
+        make("button", { className: "main", id: "rerun-start", onclick: () => rerun(null) }, changed ? `Rerun (${changed} changed)` : "Rerun"),
         make("button", { id: "rerun-frame", title: "Go on from the last checkpoint at or before the frame that is shown", onclick: () => rerun(this.frame()) }, "from this frame"),
       ),
       make("div", { className: "inline" }, make("label", {}, keep, " keep the present run to compare")),

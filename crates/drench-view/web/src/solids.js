@@ -50,8 +50,9 @@ uniform float reach;
 out vec4 colour;
 void main() {
   float away = length(place.xz - centre.xz) / reach;
-  vec3 sum = base * (0.30 + 0.34 * exp(-3.0 * away * away));
-  colour = vec4(develop(sum).rgb, 1.0 - smoothstep(0.35, 1.0, away));
+  vec3 sum = base * (0.10 + 0.26 * exp(-9.0 * away * away));
+  if (mode != 0) sum = vec3(dot(sum, vec3(0.3, 0.6, 0.1))) * 0.7;
+  colour = vec4(develop(sum).rgb, 1.0 - smoothstep(0.15, 0.9, away));
 }`;
 
 const material = (fragment, uniforms, transparent = false) =>

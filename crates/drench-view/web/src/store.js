@@ -54,7 +54,7 @@ export class Store {
         return frame;
       })
       .catch((error) => {
-        if (error.name !== "AbortError" && key === `${this.generation} ${this.wish}`) this.failed.set(index, error.message);
+        if (error.name !== "AbortError" && error.status !== 204 && key === `${this.generation} ${this.wish}`) this.failed.set(index, error.message);
         throw error;
       })
       .finally(() => {

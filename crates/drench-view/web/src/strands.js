@@ -28,7 +28,7 @@ void main() {
   float radius = mix(startRadius, endRadius, t) * widen;
   float onePixel = max(-seen.z, 1e-6) * pixel;
   picked = (gl_InstanceID >= chosen.x && gl_InstanceID < chosen.y) ? 1.0 : 0.0;
-  float wide = max(radius, (0.5 + picked) * thinnest * onePixel);
+  float wide = max(radius, (0.5 + 1.5 * picked) * thinnest * onePixel);
   thick = smoothstep(1.2, 3.0, wide / onePixel);
   seen.xyz += aside * wide * corner.y;
   gl_Position = projectionMatrix * seen;
@@ -68,7 +68,7 @@ void main() {
     // Water between the scales lets light go deeper, and the film over them is smooth.
     base = pow(base, vec3(1.0 + 0.45 * wet)) * (1.0 - 0.35 * wet);
     shine = mix(40.0, 220.0, wet);
-    gloss = mix(0.26, 1.1, wet);
+    gloss = mix(0.17, 1.0, wet);
   }
   vec3 sum = base * sky(n) * (mapped ? 0.62 + 0.38 * open : 0.16 + 0.84 * open);
   for (int i = 0; i < 2; i++) {
@@ -82,7 +82,7 @@ void main() {
     float inner = dot(t, h) - 0.11;
     float glow = pow(max(1.0 - inner * inner, 0.0), 0.25 * shine);
     float ball = pow(max(dot(n, h), 0.0), shine);
-    sum += power * (base * lit * (mapped ? 0.42 : 0.78) + gloss * mix(spark * 0.5, ball, thick) + base * glow * 0.75 * (1.0 - thick) * (mapped ? 0.0 : 1.0));
+    sum += power * (base * lit * (mapped ? 0.42 : 0.62) + gloss * mix(spark * 0.5, ball, thick) + base * glow * 0.36 * (1.0 - thick) * (mapped ? 0.0 : 1.0));
   }
   if (picked > 0.5) sum = vec3(1.6, 0.75, 0.12) * (0.6 + 0.4 * (1.0 - abs(across)));
   colour = develop(sum);

@@ -6,6 +6,7 @@ use super::use_threads;
 use crate::cli::{RunArguments, SceneArguments, ViewArguments, VoiceArguments};
 use crate::failure::Failure;
 use crate::{interrupt, scene_argument, text};
+use drench_scene::Source;
 use drench_view::{Live, Run, Viewer};
 use live::Simulated;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ const PATIENCE: Duration = Duration::from_millis(100);
 /// Serves the page until Ctrl-C.
 pub fn view(arguments: &ViewArguments) -> Result<(), Failure> {
     let subject = Path::new(&arguments.subject);
-    let is_run = subject.is_dir() || subject.join("run.json").exists();
+    let is_scene = matches!(Source::named(&arguments.subject), Source::Builtin(_));
+    let is_run = subject.join("run.json").exists() || (subject.is_dir() && !is_scene);
     let mut runs = Vec::new();
     if is_run {
         only_for_scenes(arguments)?;
