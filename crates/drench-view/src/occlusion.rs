@@ -2,6 +2,7 @@
 //! swept through it slice by slice. It gives hair its depth, and costs a few milliseconds a frame.
 
 use glam::Vec3;
+use rayon::prelude::*;
 
 /// Cells along the longest side of the grid.
 const CELLS: f32 = 40.0;
@@ -23,7 +24,7 @@ pub fn light(sets: &[&[[f32; 3]]]) -> Vec<Vec<u8>> {
     let mut grid = Grid::new(low, high, side / CELLS);
     points().for_each(|p| grid.add(p));
     grid.sweep(LIGHT.normalize());
-    sets.iter().map(|set| set.iter().map(|&p| grid.at(Vec3::from(p))).collect()).collect()
+    sets.iter().map(|set| set.par_iter().map(|&p| grid.at(Vec3::from(p))).collect()).collect()
 }
 
 fn usable(p: &Vec3) -> bool {

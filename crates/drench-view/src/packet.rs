@@ -74,7 +74,9 @@ impl Data {
 
     fn put(&mut self, kind: &str, words: impl IntoIterator<Item = [u8; 4]>) -> Value {
         let at = self.bytes.len();
-        words.into_iter().for_each(|word| self.bytes.extend_from_slice(&word));
+        let words = words.into_iter();
+        self.bytes.reserve(4 * words.size_hint().0);
+        words.for_each(|word| self.bytes.extend_from_slice(&word));
         let words = (self.bytes.len() - at) / 4;
         json!([at, if kind == "u8" { words * 4 } else { words }, kind])
     }

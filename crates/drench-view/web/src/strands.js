@@ -28,7 +28,7 @@ void main() {
   float radius = mix(startRadius, endRadius, t) * widen;
   float onePixel = max(-seen.z, 1e-6) * pixel;
   picked = (gl_InstanceID >= chosen.x && gl_InstanceID < chosen.y) ? 1.0 : 0.0;
-  float wide = max(radius, (0.5 + 1.5 * picked) * thinnest * onePixel);
+  float wide = max(radius, (0.5 + 0.9 * picked) * thinnest * onePixel);
   thick = smoothstep(1.2, 3.0, wide / onePixel);
   seen.xyz += aside * wide * corner.y;
   gl_Position = projectionMatrix * seen;
