@@ -26,7 +26,9 @@ pub fn find_or_install() -> Result<PathBuf, String> {
         .any(|words| Command::new(words[0]).args(&words[1..]).status().is_ok_and(|status| status.success()));
     match find() {
         Some(found) if installed => Ok(found),
-        _ => Err("Chromium could not be installed.\n  fix: install it by hand, or name a browser with CHROMIUM=/path/to/chromium".to_owned()),
+        _ => Err("Chromium could not be installed.\n  fix: install it by hand, or name a browser with \
+                  CHROMIUM=/path/to/chromium"
+            .to_owned()),
     }
 }
 

@@ -1,11 +1,11 @@
 //! The scene as the page needs it: names, and what things look like.
 
-use drench_render::{Light, Settings};
+use drench_render::Settings;
 use drench_scene::Scene;
 use glam::Vec3;
 use serde_json::{Map, Value, json};
 
-/// Title, looks and lights of a run. Colours are linear RGB.
+/// What a run shows, and the looks of its bodies. Colours are linear RGB.
 pub fn describe(scene: Option<&Scene>, settings: &Settings) -> Value {
     let hair: Map<String, Value> = (settings.hair.iter())
         .map(|(name, look)| {
@@ -37,8 +37,6 @@ pub fn describe(scene: Option<&Scene>, settings: &Settings) -> Value {
         "liquid": { "colour": liquid_colour(settings).to_array() },
         "ground": settings.ground.map(|ground| json!({ "height": ground.height, "colour": ground.colour.to_array() })),
         "planes": scene.map_or_else(Vec::new, planes),
-        "lights": settings.lights.iter().map(light).collect::<Vec<_>>(),
-        "sky": { "zenith": settings.sky.zenith.to_array(), "horizon": settings.sky.horizon.to_array(), "strength": settings.sky.strength },
     })
 }
 
@@ -53,15 +51,4 @@ fn liquid_colour(settings: &Settings) -> Vec3 {
     let look = settings.liquid;
     let through = (-look.absorption * 0.1).map(f32::exp);
     through.lerp(look.colour, (look.scattering * 0.01).clamp(0.0, 1.0))
-}
-
-fn light(light: &Light) -> Value {
-    match light {
-        Light::Sun { direction, colour, strength, .. } => {
-            json!({ "kind": "sun", "direction": direction.to_array(), "colour": colour.to_array(), "strength": strength })
-        }
-        Light::Lamp { position, colour, power, .. } => {
-            json!({ "kind": "lamp", "position": position.to_array(), "colour": colour.to_array(), "power": power })
-        }
-    }
 }

@@ -2,7 +2,6 @@
 
 use drench_io::IoError;
 use drench_render::RenderError;
-use drench_scene::Diagnostics;
 
 /// An error of the viewer.
 #[derive(Debug, thiserror::Error)]
@@ -10,11 +9,6 @@ pub enum ViewError {
     /// The run folder or a frame cannot be read.
     #[error(transparent)]
     Io(#[from] IoError),
-    /// The scene that the run recorded cannot be read.
-    #[error(
-        "the scene that the run recorded cannot be read: {0}\n  fix: look at it with the version of Drench that made it"
-    )]
-    Scene(Box<Diagnostics>),
     /// A frame cannot be drawn.
     #[error(transparent)]
     Render(#[from] RenderError),

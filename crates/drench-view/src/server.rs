@@ -6,7 +6,7 @@
 //! GET  /TOKEN/api/state                   the runs that are shown, and the simulation behind the page if there is one
 //! GET  /TOKEN/api/others                  run folders that can be shown besides
 //! POST /TOKEN/api/open                    shows one of those: {"folder": "..."}
-//! GET  /TOKEN/api/run/N/scene             looks, lights
+//! GET  /TOKEN/api/run/N/scene             what things look like
 //! GET  /TOKEN/api/run/N/stats?from=F      figures of the frames from F on
 //! GET  /TOKEN/api/run/N/frame/F?...       a frame as a packet
 //! GET  /TOKEN/api/run/N/pick/F?...        what is known of a strand or particle
@@ -39,7 +39,8 @@ const PROGRAM: &[u8] = include_bytes!("../web/dist/app.js");
 /// Runs that a page can have open.
 const MOST_RUNS: usize = 64;
 /// Nothing but what this server sends, and no page of others around it.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; connect-src 'self'; img-src 'self' data: blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'unsafe-inline'; connect-src 'self'; \
+                      img-src 'self' data: blob:; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 /// A viewer that listens.
 pub struct Viewer {

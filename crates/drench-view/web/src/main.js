@@ -116,7 +116,7 @@ async function begin(pane) {
   } catch (error) {
     return notice(error.message, true);
   }
-  stage.worlds[pane].clear();
+  stage.worlds[pane].clear(pane !== 0);
   if (pane === 0) {
     byId("shows").textContent = page.looks[0].shows;
     page.ready = false;

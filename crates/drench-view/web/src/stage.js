@@ -86,14 +86,15 @@ class World {
     return box;
   }
 
-  clear() {
+  /** Removes all bodies; which of them are hidden is remembered unless another run takes this place. */
+  clear(other = true) {
     for (const { object, geometry } of this.bodies.values()) {
       this.scene.remove(object);
       geometry.dispose();
       object.material.dispose();
     }
     this.bodies.clear();
-    this.hidden.clear();
+    if (other) this.hidden.clear();
     this.look = null;
     this.frame = null;
   }

@@ -74,10 +74,12 @@ export class Store {
     }
   }
 
-  /** Fetches frames that will be wanted, nearest first, a few at a time. */
+  /** Fetches frames that will be wanted, nearest first, a few at a time, and not more than can be kept. */
   prefetch(indices) {
-    for (const index of indices) {
-      if (this.waiting.size >= AT_ONCE || this.size > 0.8 * MOST_BYTES) return;
+    const each = this.size / Math.max(this.frames.size, 1);
+    const room = Math.max(1, Math.floor((0.6 * MOST_BYTES) / Math.max(each, 1)));
+    for (const index of indices.slice(0, room)) {
+      if (this.waiting.size >= AT_ONCE) return;
       if (!this.has(index) && !this.failed.has(index)) this.get(index).catch(() => {});
     }
   }

@@ -154,7 +154,9 @@ impl Simulated {
         let scene = scene_argument::load(&self.arguments.scene, &overrides).map_err(|failure| failure.to_string())?;
         let mut desk = self.desk();
         if keep && from.is_some() {
-            return Err("a run that goes on from a frame replaces what came after it: it cannot be kept too\n  fix: rerun from frame 0".to_owned());
+            return Err("a run that goes on from a frame replaces what came after it: it cannot be kept too\n  \
+                        fix: rerun from frame 0"
+                .to_owned());
         }
         if keep {
             desk.folder = free_folder(&self.base);
