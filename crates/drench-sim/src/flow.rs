@@ -99,7 +99,7 @@ fn liquid(
     foreign.give(span.dt);
     report.step_lengths(tally.shortest, tally.longest);
     let grains = foreign.positions.len() - foreign.hair.len();
-    foreign.hair.carry(model, state, &foreign.pushes[grains..]);
+    foreign.hair.carry(state, &foreign.pushes[grains..]);
     if tally.unconverged > 0 {
         report.warn("liquid: pressure stopped at the iteration limit before it was as exact as asked for".to_owned());
     }

@@ -192,22 +192,43 @@ fn scatter(body: &HairBody, state: &mut State, velocities: &[DVec3]) {
     }
 }
 
-/// The vertices of wet hair that are in the liquid or close to it.
+/// The wet hair that is in the liquid or close to it, in lumps as large as what the liquid can tell apart.
 #[derive(Debug, Default)]
 pub struct Submerged {
-    /// Groom and vertex.
-    vertices: Vec<(u32, u32)>,
-    /// Coarse cells around the liquid.
-    cells: Vec<bool>,
+    vertices: Vec<SubmergedVertex>,
+    lumps: Vec<Lump>,
+    /// Coarse cells around the liquid, numbered, and the lump in each eighth of a numbered cell.
+    cells: Vec<u32>,
+    eighths: Vec<u32>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SubmergedVertex {
+    groom: u32,
+    vertex: u32,
+    lump: u32,
+}
+
+/// Hair that moves as one where the liquid meets it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lump {
+    /// Sum of volumes times positions [m4]; of volumes [m3], which the liquid cannot have.
+    moment: DVec3,
+    volume: f64,
+    /// Sum of masses times velocities [kg m/s]; of masses [kg].
+    momentum: DVec3,
+    mass: f64,
 }
 
 /// Cells that are looked at to find hair near the liquid.
 const CELL_LIMIT: f64 = 1e7;
+/// No number.
+const NONE: u32 = u32::MAX;
 
 impl Submerged {
-    /// How many there are.
+    /// How many lumps there are.
     pub fn len(&self) -> usize {
-        self.vertices.len()
+        self.lumps.len()
     }
 
     /// Finds them, with the box around the liquid [m]: `found` gets position [m], velocity [m/s], volume that the liquid cannot have [m3]
@@ -219,7 +240,9 @@ impl Submerged {
         (low, high): (DVec3, DVec3),
         mut found: impl FnMut(DVec3, DVec3, f64, f64),
     ) {
-        self.vertices.clear();
+        let Self { vertices, lumps, cells, eighths } = self;
+        vertices.clear();
+        lumps.clear();
         let (Some(body), Some(liquid)) = (&model.hair, &model.liquid) else { return };
         let points = &state.liquid.positions;
         let cell = liquid.model.support();
@@ -232,43 +255,64 @@ impl Submerged {
         let [nx, ny, nz] = size.to_array().map(|n| n as usize);
         let place = |p: DVec3| {
             let at = (p - low) / cell;
-            (at.cmpge(DVec3::ZERO).all() && at.cmplt(size).all()).then(|| at.to_array().map(|c| c as usize))
+            (at.cmpge(DVec3::ZERO).all() && at.cmplt(size).all()).then(|| at.to_array())
         };
-        self.cells.clear();
-        self.cells.resize(nx * ny * nz, false);
-        for [x, y, z] in points.iter().filter_map(|&p| place(p)) {
+        cells.clear();
+        cells.resize(nx * ny * nz, NONE);
+        let mut near = 0;
+        for [x, y, z] in points.iter().filter_map(|&p| place(p)).map(|at| at.map(|c| c as usize)) {
             for z in z.saturating_sub(1)..(z + 2).min(nz) {
                 for y in y.saturating_sub(1)..(y + 2).min(ny) {
                     let row = (z * ny + y) * nx;
-                    self.cells[row + x.saturating_sub(1)..row + (x + 2).min(nx)].fill(true);
+                    for cell in &mut cells[row + x.saturating_sub(1)..row + (x + 2).min(nx)] {
+                        if *cell == NONE {
+                            *cell = near;
+                            near += 1;
+                        }
+                    }
                 }
             }
         }
+        eighths.clear();
+        eighths.resize(8 * near as usize, NONE);
         for (number, (groom, _)) in body.grooms.iter().enumerate() {
             let (strands, range) = (&state.strands[*groom], body.model.vertices(number));
             let density = model.strands[*groom].model.material().density;
             for (i, &position) in strands.positions.iter().enumerate() {
-                let Some([x, y, z]) = place(position) else { continue };
+                let Some(at) = place(position) else { continue };
+                let [x, y, z] = at.map(|c| c as usize);
+                let cell = cells[(z * ny + y) * nx + x];
                 let dry = f64::from(body.model.masses()[range.start + i]);
-                if self.cells[(z * ny + y) * nx + x] && dry > 0.0 {
-                    let water = state.hair.held(range.start + i);
-                    let volume = dry / density + water / body.model.medium().liquid_density;
-                    found(position, strands.velocities[i], volume, dry + water);
-                    self.vertices.push((*groom as u32, i as u32));
+                if cell == NONE || dry == 0.0 {
+                    continue;
                 }
+                let [x, y, z] = at.map(|c| (2.0 * c) as usize & 1);
+                let lump = &mut eighths[8 * cell as usize + 4 * z + 2 * y + x];
+                if *lump == NONE {
+                    *lump = lumps.len() as u32;
+                    lumps.push(Lump::default());
+                }
+                vertices.push(SubmergedVertex { groom: *groom as u32, vertex: i as u32, lump: *lump });
+                let lump = &mut lumps[*lump as usize];
+                let water = state.hair.held(range.start + i);
+                let volume = dry / density + water / body.model.medium().liquid_density;
+                lump.moment += position * volume;
+                lump.volume += volume;
+                lump.momentum += strands.velocities[i] * (dry + water);
+                lump.mass += dry + water;
             }
+        }
+        for lump in lumps {
+            found(lump.moment / lump.volume, lump.momentum / lump.mass, lump.volume, lump.mass);
         }
     }
 
-    /// The liquid pushes them [N s].
-    pub fn carry(&self, model: &Model, state: &mut State, pushes: &[DVec3]) {
-        let Some(body) = &model.hair else { return };
-        for (&(groom, i), &push) in self.vertices.iter().zip(pushes) {
-            let (groom, i) = (groom as usize, i as usize);
-            let Some(number) = body.of_groom[groom] else { continue };
-            let at = body.model.vertices(number).start + i;
-            let mass = f64::from(body.model.masses()[at]) + state.hair.inside[at] + state.hair.around[at];
-            state.strands[groom].velocities[i] += push / mass;
+    /// The liquid pushes them [N s]: all hair of a lump gains the same velocity.
+    pub fn carry(&self, state: &mut State, pushes: &[DVec3]) {
+        for submerged in &self.vertices {
+            let lump = submerged.lump as usize;
+            state.strands[submerged.groom as usize].velocities[submerged.vertex as usize] +=
+                pushes[lump] / self.lumps[lump].mass;
         }
     }
 }

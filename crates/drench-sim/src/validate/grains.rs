@@ -1,6 +1,6 @@
 //! Grains, dry and wet, against mechanics and measurements.
 
-use super::{Case, Measured};
+use super::{Case, GRAVITY, Measured};
 use crate::{SimError, Simulation};
 use drench_geometry::field::Field;
 use drench_math::random::Stream;
@@ -19,7 +19,6 @@ use drench_scene::Source;
 use glam::DVec3;
 use std::path::PathBuf;
 
-const GRAVITY: f64 = 9.81;
 const RADIUS: f64 = 5e-3;
 
 pub const CASES: &[Case] = &[

@@ -1,6 +1,6 @@
 //! Liquids against measurements, closed forms and conservation laws.
 
-use super::{Case, Measured};
+use super::{Case, GRAVITY, Measured};
 use crate::SimError;
 use drench_math::random::Stream;
 use drench_physics::liquid::source::{Portion, fill};
@@ -43,19 +43,17 @@ pub const CASES: &[Case] = &[
     Case { name: "liquid-momentum", law: "momentum lost by a closed splash, relative", run: momentum },
 ];
 
-const GRAVITY: f64 = 9.81;
-
 /// A liquid in an open box of samples from the origin to `size`.
-struct Tank {
+pub(super) struct Tank {
     model: LiquidModel,
-    state: LiquidState,
+    pub state: LiquidState,
     scratch: LiquidScratch,
     samples: Vec<DVec3>,
     velocities: Vec<DVec3>,
     bodies: Vec<u32>,
     /// What samples of body 0 got; it does not move.
     pushes: [Push; 1],
-    gravity: DVec3,
+    pub gravity: DVec3,
 }
 
 /// A body that nothing moves.
@@ -69,12 +67,12 @@ const HELD: BodyState = BodyState {
 };
 
 /// Which walls a box has: low and high along each axis.
-type Walls = [[bool; 2]; 3];
+pub(super) type Walls = [[bool; 2]; 3];
 const OPEN: Walls = [[true, true], [true, false], [true, true]];
 const PIT: Walls = [[true; 2], [true; 2], [true, false]];
 
 impl Tank {
-    fn new(model: LiquidModel, size: DVec3, walls: Walls, low: DVec3, high: DVec3) -> Result<Self, SimError> {
+    pub fn new(model: LiquidModel, size: DVec3, walls: Walls, low: DVec3, high: DVec3) -> Result<Self, SimError> {
         let d = model.spacing;
         let counts = (size / d).round().as_ivec3();
         let mut samples = Vec::new();
@@ -103,7 +101,7 @@ impl Tank {
         })
     }
 
-    fn step(&mut self, dt: f64) -> Result<Tally, SimError> {
+    pub fn step(&mut self, dt: f64) -> Result<Tally, SimError> {
         let samples = Samples { positions: &self.samples, velocities: &self.velocities, bodies: &self.bodies };
         let surroundings = Surroundings { samples, ..Surroundings::empty(self.gravity) };
         let Self { model, state, scratch, pushes, .. } = self;

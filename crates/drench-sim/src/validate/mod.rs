@@ -8,6 +8,7 @@
 //! | [`cords`] | cords against mechanics: tension, curves, rupture, twist |
 //! | [`collision`] | strands against strands |
 //! | [`liquid`] | liquids against measurements, closed forms and conservation |
+//! | [`drops`] | drops on a floor against the shapes of Young and Laplace |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
 //! | [`grains`] | grains, dry and wet, against mechanics and measurements |
@@ -19,6 +20,7 @@ mod bench_strand;
 mod collision;
 mod cords;
 mod csm;
+mod drops;
 mod grains;
 mod hair;
 pub mod iterations;
@@ -123,6 +125,7 @@ pub fn cases() -> Vec<Case> {
         iterations::CASES,
         sampling::CASES,
         liquid::CASES,
+        drops::CASES,
         grains::CASES,
         hair::CASES,
         promises::CASES,

@@ -11,6 +11,8 @@
 //! ends are counted in part, by as much as makes q a linear function of the half-width; below 1 a region holds its two
 //! neighbours and is followed in part. Both keep momentum, because every region does for itself.
 
+use crate::strands::lanes::Lane;
+
 /// How far a region reaches: 1 or more is the whole half-width plus the weight of the next vertex on both sides; less than 1 is the
 /// share by which a region of half-width 1 is followed.
 pub(crate) fn extent(half_width: f64) -> f64 {
@@ -42,17 +44,43 @@ pub fn squared_stiffness(half_width: f64) -> f64 {
     (low + (half_width.max(0.0) - whole) * (high - low)).powi(2)
 }
 
-/// q^2 of a region by its extent.
-pub(crate) fn squared_extent(extent: f64) -> f64 {
-    if extent < 1.0 {
-        return squared_stiffness(1.0) * extent.max(0.0);
-    }
-    let (whole, part) = (extent.floor(), extent - extent.floor());
-    let end = (whole + 1.0).powi(2);
-    let s0 = 2.0 * (whole + part) + 1.0;
-    let s2 = 2.0 * (power_sum_2(whole) + part * end);
-    let s4 = 2.0 * (power_sum_4(whole) + part * end * end);
-    s4 / s0 - (s2 / s0).powi(2)
+/// The extents of regions that are `factor` times as stiff as those of extent `dry`: [`extent`] of [`half_width_of`] the stiffness, four at once.
+#[inline(always)]
+pub(crate) fn stiffened(dry: Lane, factor: Lane) -> Lane {
+    let (one, two, half) = (Lane::ONE, Lane::splat(2.0), Lane::splat(0.5));
+    // Sums over the whole half-width n of 1, d^2 and d^4, the square of the distance to the next vertex, and q^2.
+    let sums = |n: Lane| {
+        let m = n * (n + one);
+        let s2 = m * (two * n + one) * Lane::splat(1.0 / 3.0);
+        let s4 = s2 * m.mul_sub(Lane::splat(3.0), one) * Lane::splat(0.2);
+        (two * n + one, s2, s4, (n + one) * (n + one))
+    };
+    let whole = dry.floor().fast_max(one);
+    let (s0, s2, s4, end) = sums(whole);
+    let part = (dry - whole).fast_max(Lane::ZERO) * two;
+    let inverse = one / (s0 + part);
+    let (mean2, mean4) = (part.mul_add(end, s2) * inverse, part.mul_add(end * end, s4) * inverse);
+    let square = (mean4 - mean2 * mean2) * dry.fast_min(one) * factor;
+
+    // The whole half-width whose q^2 = m (4 m - 3) / 45, m = n (n + 1), is not above that.
+    let m = (Lane::splat(3.0) + square.mul_add(Lane::splat(720.0), Lane::splat(9.0)).sqrt()) * Lane::splat(0.125);
+    let stiffness = |n: Lane| {
+        let m = n * (n + one);
+        m * m.mul_sub(Lane::splat(4.0), Lane::splat(3.0)) * Lane::splat(1.0 / 45.0)
+    };
+    let found = ((Lane::splat(4.0).mul_add(m, one)).sqrt() * half - half).floor().fast_max(one);
+    // Rounding may go either way.
+    let found = stiffness(found).simd_gt(square).select(found - one, found).fast_max(one);
+    let found = stiffness(found + one).simd_le(square).select(found + one, found);
+    let (s0, s2, s4, end) = sums(found);
+    let a = Lane::splat(4.0) * square;
+    let b = two * (s4 + end * end * s0 - square * s0 * two) - Lane::splat(4.0) * s2 * end;
+    let c = s4 * s0 - s2 * s2 - square * s0 * s0;
+    let weight = Lane::splat(-2.0) * c / (b + (b * b + Lane::splat(4.0) * a * c).fast_max(Lane::ZERO).sqrt());
+    let weight = weight.fast_max(Lane::ZERO).fast_min(one - Lane::splat(f64::EPSILON) * (found + one));
+    // A region of half-width 1 has q^2 = 2/9 and is followed in part below that.
+    let part = square * Lane::splat(4.5);
+    part.simd_lt(one).select(part, found + weight)
 }
 
 /// The half-width that gives the stiffness q^2: the inverse of [`squared_stiffness`].
@@ -108,13 +136,27 @@ mod tests {
     }
 
     #[test]
+    fn four_regions_stiffen_as_one_does() {
+        for step in 1..=400 {
+            let half_width = 0.02 * f64::from(step);
+            let dry = extent(half_width);
+            for factor in [0.01, 0.2, 0.5, 0.999, 1.0, 1.7, 5.0] {
+                let [got, ..] = stiffened(Lane::splat(dry), Lane::splat(factor)).to_array();
+                let stiffness = factor * counted(dry);
+                assert!((counted(got) / stiffness - 1.0).abs() < 1e-9, "{half_width} x {factor}: {got}");
+                assert!((got - extent(half_width_of(stiffness))).abs() < 1e-6, "{half_width} x {factor}: {got}");
+            }
+        }
+        assert_eq!(stiffened(Lane::ZERO, Lane::ONE).to_array(), [0.0; 4]);
+    }
+
+    #[test]
     fn stiffness_is_continuous_and_grows_with_the_half_width() {
         let mut before = 0.0;
         for step in 1..=2000 {
             let half_width = 0.01 * f64::from(step);
             let q2 = counted(extent(half_width));
             assert!((q2 / squared_stiffness(half_width) - 1.0).abs() < 1e-9, "{half_width}: {q2}");
-            assert!((q2 / squared_extent(extent(half_width)) - 1.0).abs() < 1e-9, "{half_width}: {q2}");
             assert!(q2 > before && q2.sqrt() - before.sqrt() < 0.2, "{half_width}");
             assert!((half_width_of(q2) - half_width).abs() < 1e-9, "{half_width} {}", half_width_of(q2));
             before = q2;

@@ -4,8 +4,9 @@
 //! T = sum m (R q) x p = sum of R's columns x A's columns, the matrix H = tr(B) 1 - sym(B), the step w = H^-1 T, turned by the angle
 //! whose tangent is |w|: that is exact at once for plane motion and has cubic convergence otherwise. A rotation stays one:
 //! reflections cannot appear. Where the offsets lie on a line the roll about it is undetermined: H is singular along it, T has no
-//! component along it, and with a little on its diagonal the roll stays that of the neighbour. Only where H is not positive, far
-//! from the maximum, or where six steps are not enough, is a lane sent to the largest eigenvector of Horn's matrix, which is the
+//! component along it, and with a little on its diagonal the roll stays that of the neighbour. Where H is not positive the roll is mostly
+//! upside down: the best turn about the axis that is determined least is known in closed form. Only if that does not help, far from the
+//! maximum, or where eight steps are not enough, is a lane sent to the largest eigenvector of Horn's matrix, which is the
 //! best quaternion wherever one begins; where there are many, it is the one nearest to the start.
 
 use crate::strands::lanes::{LANES, Lane, Lane3};
@@ -18,7 +19,7 @@ const DONE: f64 = 1e-6;
 /// Squared step above which a lane is lost after the last step.
 const LOST: f64 = 1e-3;
 /// Newton steps at most.
-const MOST: u32 = 6;
+const MOST: u32 = 8;
 /// What keeps a region without extent from dividing by zero [kg m2].
 const NOTHING: f64 = 1e-60;
 
@@ -108,13 +109,17 @@ pub(crate) fn best_rotation(a: &[Lane3; 3], start: Turn) -> Turn {
     let mut turn = start;
     // Lanes that still move; a lane that is done keeps its bits whatever its neighbours need.
     let mut moving = Lane::ONE.simd_gt(Lane::ZERO);
+    let mut rolled = 0;
     let mut square = Lane::ZERO;
     for _ in 0..MOST {
-        let Slope { torque, cofactors: [xx, xy, xz, yy, yz, zz], determinant, positive } = Slope::new(a, &turn);
+        let Slope { torque, cofactors: [xx, xy, xz, yy, yz, zz], determinant, positive, .. } = Slope::new(a, &turn);
+        let stepping = moving & positive;
         let away = !positive.to_bitmask() & moving.to_bitmask() & 15;
         if away != 0 {
-            turn = search(a, turn, away);
-            moving &= positive;
+            turn = roll(a, turn, away & !rolled);
+            turn = search(a, turn, away & rolled);
+            moving = keep(moving, !(away & rolled));
+            rolled |= away;
         }
         let inverse = Lane::ONE / determinant;
         let step = Lane3 {
@@ -124,14 +129,15 @@ pub(crate) fn best_rotation(a: &[Lane3; 3], start: Turn) -> Turn {
         } * inverse;
         let next = turn.turned(step);
         turn = Turn {
-            w: moving.select(next.w, turn.w),
+            w: stepping.select(next.w, turn.w),
             v: Lane3 {
-                x: moving.select(next.v.x, turn.v.x),
-                y: moving.select(next.v.y, turn.v.y),
-                z: moving.select(next.v.z, turn.v.z),
+                x: stepping.select(next.v.x, turn.v.x),
+                y: stepping.select(next.v.y, turn.v.y),
+                z: stepping.select(next.v.z, turn.v.z),
             },
         };
-        square = step.dot(step);
+        // A lane that was rolled has all of its way before it.
+        square = positive.select(step.dot(step), Lane::ONE);
         moving &= square.simd_gt(Lane::splat(DONE));
         if !moving.any() {
             return turn;
@@ -144,6 +150,9 @@ pub(crate) fn best_rotation(a: &[Lane3; 3], start: Turn) -> Turn {
 /// Torque and curvature of tr(R^T A) at a rotation.
 struct Slope {
     torque: Lane3,
+    /// H with something on its diagonal, and what that is: xx, xy, xz, yy, yz, zz.
+    lifted: [Lane; 6],
+    lift: Lane,
     /// Of H = tr(B) 1 - sym(B): xx, xy, xz, yy, yz, zz.
     cofactors: [Lane; 6],
     determinant: Lane,
@@ -179,8 +188,52 @@ impl Slope {
         let czz = hxx.mul_sub(hyy, hxy * hxy);
         let determinant = hxx.mul_add(cxx, hxy.mul_add(cxy, hxz * cxz));
         let positive = hxx.fast_min(czz).fast_min(determinant).simd_gt(Lane::ZERO);
-        Self { torque, cofactors: [cxx, cxy, cxz, cyy, cyz, czz], determinant, positive }
+        Self {
+            torque,
+            lifted: [hxx, hxy, hxz, hyy, hyz, hzz],
+            lift,
+            cofactors: [cxx, cxy, cxz, cyy, cyz, czz],
+            determinant,
+            positive,
+        }
     }
+}
+
+/// The lanes of a mask that are also among `lanes`.
+fn keep(mask: Lane, lanes: u32) -> Lane {
+    let kept = |lane: usize| if lanes >> lane & 1 == 1 { 1.0 } else { 0.0 };
+    mask & Lane::new(std::array::from_fn(kept)).simd_gt(Lane::ZERO)
+}
+
+/// Turns lanes by the best angle about the axis u along which |H| is least: tr(R^T A) is u^T H u cos + u . T sin of that angle, and a constant.
+#[cold]
+fn roll(a: &[Lane3; 3], turn: Turn, lanes: u32) -> Turn {
+    let Slope { torque, lifted: [hxx, hxy, hxz, hyy, hyz, hzz], lift, cofactors, .. } = Slope::new(a, &turn);
+    // The cofactors are about those of u u^T: its longest column.
+    let [xx, xy, xz, yy, yz, zz] = cofactors;
+    let column = |first: Lane3, second: Lane3, is: Lane| Lane3 {
+        x: is.select(first.x, second.x),
+        y: is.select(first.y, second.y),
+        z: is.select(first.z, second.z),
+    };
+    let (x, y, z) = (Lane3 { x: xx, y: xy, z: xz }, Lane3 { x: xy, y: yy, z: yz }, Lane3 { x: xz, y: yz, z: zz });
+    let longest = column(x, y, xx.abs().simd_gt(yy.abs()));
+    let longest = column(longest, z, xx.abs().fast_max(yy.abs()).simd_gt(zz.abs()));
+    let length = longest.dot(longest).fast_max(Lane::splat(f64::MIN_POSITIVE)).sqrt();
+    let u = longest * (Lane::ONE / length);
+    let bent = Lane3 {
+        x: hxx.mul_add(u.x, hxy.mul_add(u.y, hxz * u.z)),
+        y: hxy.mul_add(u.x, hyy.mul_add(u.y, hyz * u.z)),
+        z: hxz.mul_add(u.x, hyz.mul_add(u.y, hzz * u.z)),
+    };
+    let (cosine, sine) = (u.dot(bent) - lift, u.dot(torque));
+    let size = cosine.mul_add(cosine, sine * sine).sqrt().fast_max(Lane::splat(f64::MIN_POSITIVE));
+    // Half of the angle: the quaternion ((1 + cos) / 2, sin / 2 u), or (sin / 2, (1 - cos) / 2 u) beyond a right angle.
+    let (cosine, sine) = (cosine / size, sine / size);
+    let near = cosine.simd_gt(Lane::ZERO);
+    let next = turn.after(near.select(Lane::ONE + cosine, sine), u * near.select(sine, Lane::ONE - cosine));
+    let rolls = keep(Lane::ONE.simd_gt(Lane::ZERO), lanes);
+    Turn { w: rolls.select(next.w, turn.w), v: column(next.v, turn.v, rolls) }
 }
 
 /// Sends lanes to their best rotation, wherever they are.
@@ -216,13 +269,14 @@ pub(super) fn largest_eigenvector(a: DMat3, start: DQuat) -> DQuat {
     let mut power = k * (1.0 / size) + DMat4::IDENTITY * 4.0;
     for _ in 0..40 {
         power *= power;
-        let largest = power.to_cols_array().iter().fold(0.0, |most: f64, x| most.max(x.abs()));
-        power *= 1.0 / largest;
+        // With the trace at 1 the largest eigenvalue is between 1/4 and 1.
+        power *= 1.0 / (power.x_axis.x + power.y_axis.y + power.z_axis.z + power.w_axis.w);
     }
     let nearest = power * DVec4::from(start);
-    let any = (0..4).map(|c| power.col(c)).fold(DVec4::W, |best, c| if c.length() > best.length() { c } else { best });
-    let best = if nearest.length() > 1e-3 { nearest } else { any };
-    DQuat::from_vec4(best.normalize_or(DVec4::from(start)))
+    let longer = |a: DVec4, b: DVec4| if b.length_squared() > a.length_squared() { b } else { a };
+    let any = || (1..4).map(|c| power.col(c)).fold(power.col(0), longer);
+    let best = if nearest.length_squared() > 1e-6 { nearest } else { any() };
+    DQuat::from_vec4(best * (1.0 / best.length_squared().sqrt()))
 }
 
 #[cfg(test)]

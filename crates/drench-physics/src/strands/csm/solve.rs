@@ -1,6 +1,6 @@
 //! One substep of a batch of strands by chain shape matching.
 
-use super::extent::{extent, half_width_of, squared_extent};
+use super::extent::stiffened;
 use super::matching::{Anchor, Chains, Workspace, match_shape};
 use super::rotation::Turn;
 use super::strain::{self, Lean, Rows, Segments};
@@ -106,11 +106,8 @@ fn extents(context: &Context, rest: &Rest, batch: &Batch, i: usize) -> Lane {
     if context.wet.is_empty() {
         return dry;
     }
-    batch.load_with(i, |at| {
-        let (wet, dry) = (&context.wet[at], f64::from(rest.extents[at]));
-        let factor = f64::from(wet.stiffness) / f64::from(wet.load);
-        if factor == 1.0 { dry } else { extent(half_width_of(factor * squared_extent(dry))) }
-    })
+    let factor = batch.load_with(i, |at| f64::from(context.wet[at].stiffness / context.wet[at].load));
+    stiffened(dry, factor)
 }
 
 impl Scratch {

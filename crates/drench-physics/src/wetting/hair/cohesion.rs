@@ -18,7 +18,7 @@ use super::grid::Grid;
 use super::{Hair, HairScratch, HairWater};
 use crate::collision::segments::Segment;
 use crate::error::{PhysicsError, check};
-use glam::{DVec3, IVec3};
+use glam::{DVec3, IVec3, Vec3};
 use rayon::prelude::*;
 
 /// Bridges of a vertex at most.
@@ -59,29 +59,36 @@ pub struct Clinging<'a> {
 }
 
 /// One bridge, as it acts in this step.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 struct Bond {
     /// The vertex.
     vertex: u32,
     /// The segment ends at this vertex.
     segment: u32,
     /// Place on the segment, 0 to 1.
-    place: f64,
-    /// From the segment to the vertex, of length 1.
-    normal: DVec3,
+    place: f32,
     /// Distance less that of contact [m].
-    gap: f64,
+    gap: f32,
     /// The most it pulls in this step [N s].
-    most: f64,
+    most: f32,
+    /// From the segment to the vertex, of length 1; then what the vertex gains and the segment loses [N s].
+    normal: Vec3,
 }
+
+/// Parts of the hair whose segments are acted on at the same time.
+const PARTS: usize = 16;
 
 /// Working memory.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// What bridges do, chunk by chunk of the vertices.
-    bonds: Vec<Vec<Bond>>,
-    impulses: Vec<Vec<DVec3>>,
-    shares: Vec<f64>,
+    /// Bridges, by chunk of the vertex and part of the segment.
+    chunks: Vec<[Vec<Bond>; PARTS]>,
+    /// First vertex of each part, and the vertex count: strands are whole.
+    parts: Vec<usize>,
+    /// How lightly each vertex moves if it gives every bond an equal part of its mass [1/kg].
+    light: Vec<f64>,
+    /// What each vertex gains by its own bonds [N s].
+    gains: Vec<DVec3>,
     saturation: Vec<f32>,
 }
 
@@ -113,23 +120,29 @@ pub fn cling(
     }
     let HairScratch { grid, bonds: work, .. } = scratch;
     work.saturate(hair, water);
-    let scene = Scene { hair, grid, cohesion, saturation: &work.saturation, strands: &strands, dt };
+    work.part(hair);
+    let thickest = strands.radii.iter().fold(0.0_f32, |most, radius| most.max(*radius));
+    let scene = Scene { hair, grid, cohesion, saturation: &work.saturation, strands: &strands, thickest, dt };
     let phase = water.phase % PATIENCE;
     water.phase = water.phase.wrapping_add(1);
-    work.bonds.resize_with(vertices.div_ceil(CHUNK), Vec::new);
-    let chunks = water.bridges.par_chunks_mut(CHUNK).zip(&mut work.bonds).enumerate();
-    chunks.for_each(|(chunk, (bridges, bonds))| {
-        bonds.clear();
+    work.chunks.resize_with(vertices.div_ceil(CHUNK), Default::default);
+    let (chunks, parts) = (&mut work.chunks, &work.parts);
+    water.bridges.par_chunks_mut(CHUNK).zip(chunks).enumerate().for_each(|(chunk, (bridges, bonds))| {
+        bonds.iter_mut().for_each(Vec::clear);
         for (i, bridges) in (chunk * CHUNK..).zip(bridges) {
-            scene.keep(i, bridges);
+            let mut enter = |bond: Bond| {
+                bonds[parts.partition_point(|&first| first <= bond.segment as usize) - 1].push(bond);
+            };
+            scene.keep(i, bridges, &mut enter);
             if hair.strands[i] % PATIENCE == phase {
-                scene.look_around(i, bridges);
+                scene.look_around(i, bridges, &mut enter);
             }
-            let held = bridges.iter().filter(|&&segment| segment != NONE);
-            bonds.extend(held.map(|&segment| scene.bond(i, segment)));
         }
     });
-    Ok(work.act(strands, dt))
+    work.share_out(&water.bridges, strands.inverse_masses);
+    work.find_impulses(&strands, dt);
+    work.act(strands);
+    Ok(work.chunks.iter().flatten().map(|bonds| bonds.len() as u64).sum())
 }
 
 impl Work {
@@ -145,50 +158,88 @@ impl Work {
         }
     }
 
-    /// Gives velocities what the bonds ask for.
-    fn act(&mut self, strands: Clinging, dt: f64) -> u64 {
-        let Self { bonds, impulses, shares, .. } = self;
-        let Clinging { velocities, inverse_masses, .. } = strands;
-        // How many bonds share each vertex.
-        shares.clear();
-        shares.resize(velocities.len(), 0.0);
-        for bond in bonds.iter().flatten() {
-            let j = bond.segment as usize;
-            shares[bond.vertex as usize] += 1.0;
-            shares[j - 1] += 1.0;
-            shares[j] += 1.0;
-        }
-        let (now, shares) = (&*velocities, &*shares);
-        impulses.resize_with(bonds.len(), Vec::new);
-        impulses.par_iter_mut().zip(&*bonds).for_each(|(impulses, bonds)| {
-            impulses.clear();
-            impulses.extend(bonds.iter().map(|bond| {
-                let (i, j, t) = (bond.vertex as usize, bond.segment as usize, bond.place);
-                let light = |v: usize| inverse_masses[v] * shares[v];
-                let answer = light(i) + (1.0 - t).powi(2) * light(j - 1) + t * t * light(j);
-                if answer <= 0.0 {
-                    return DVec3::ZERO;
-                }
-                let relative = now[i] - (now[j - 1] * (1.0 - t) + now[j] * t);
-                let parting = relative.dot(bond.normal);
-                // To contact in a while; out of an overlap as fast, and by any force.
-                let wanted = (-bond.gap / CLOSING - parting) / answer;
-                let along = relative - bond.normal * parting;
-                let most = if bond.gap < 0.0 && wanted > 0.0 { f64::INFINITY } else { bond.most };
-                let slide = along * (-(dt / (dt + SLIDING)) / answer);
-                let slide = slide * (bond.most / slide.length_squared().sqrt().max(1e-300)).min(1.0);
-                bond.normal * wanted.clamp(-bond.most, most) + slide
-            }));
-        });
-        // One after the other: the sum at a vertex must not depend on threads.
-        for (bond, &impulse) in bonds.iter().flatten().zip(impulses.iter().flatten()) {
-            let (i, j, t) = (bond.vertex as usize, bond.segment as usize, bond.place);
-            velocities[i] += impulse * inverse_masses[i];
-            velocities[j - 1] -= impulse * ((1.0 - t) * inverse_masses[j - 1]);
-            velocities[j] -= impulse * (t * inverse_masses[j]);
-        }
-        bonds.iter().map(|bonds| bonds.len() as u64).sum()
+    /// Cuts the hair into parts.
+    fn part(&mut self, hair: &Hair) {
+        let strands = hair.offsets.len() - 1;
+        self.parts.clear();
+        self.parts.extend((0..=PARTS).map(|part| hair.offsets[strands * part / PARTS] as usize));
     }
+
+    /// Counts how many bonds share each vertex.
+    fn share_out(&mut self, bridges: &[[u32; BRIDGES]], inverse_masses: &[f64]) {
+        let Self { chunks, parts, light, .. } = self;
+        light.resize(inverse_masses.len(), 0.0);
+        cut(parts, light).into_par_iter().enumerate().for_each(|(part, light)| {
+            let first = parts[part];
+            for (light, bridges) in light.iter_mut().zip(&bridges[first..]) {
+                *light = bridges.iter().filter(|&&bridge| bridge != NONE).count() as f64;
+            }
+            for bond in chunks.iter().flat_map(|bonds| &bonds[part]) {
+                let j = bond.segment as usize - first;
+                light[j - 1] += 1.0;
+                light[j] += 1.0;
+            }
+            for (light, mass) in light.iter_mut().zip(&inverse_masses[first..]) {
+                *light *= mass;
+            }
+        });
+    }
+
+    /// What the bonds do to both sides.
+    fn find_impulses(&mut self, strands: &Clinging, dt: f64) {
+        let Self { chunks, light, gains, .. } = self;
+        let (light, now) = (&*light, &*strands.velocities);
+        gains.resize(now.len(), DVec3::ZERO);
+        let slowed = -(dt / (dt + SLIDING));
+        chunks.par_iter_mut().zip(gains.par_chunks_mut(CHUNK)).enumerate().for_each(|(chunk, (bonds, gains))| {
+            gains.fill(DVec3::ZERO);
+            for bond in bonds.iter_mut().flatten() {
+                let (i, j, t) = (bond.vertex as usize, bond.segment as usize, f64::from(bond.place));
+                let answer = light[i] + (1.0 - t) * (1.0 - t) * light[j - 1] + t * t * light[j];
+                let (normal, gap, pull) = (bond.normal.as_dvec3(), f64::from(bond.gap), f64::from(bond.most));
+                let relative = now[i] - (now[j - 1] * (1.0 - t) + now[j] * t);
+                let parting = relative.dot(normal);
+                // Nothing moves what is held on both sides.
+                let mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
+                // To contact in a while; out of an overlap as fast, and by any force.
+                let wanted = (-gap / CLOSING - parting) * mass;
+                let most = if gap < 0.0 && wanted > 0.0 { f64::INFINITY } else { pull };
+                let slide = (relative - normal * parting) * (slowed * mass);
+                let slide = slide * (pull / slide.length_squared().sqrt().max(1e-300)).min(1.0);
+                bond.normal = (normal * wanted.clamp(-pull, most) + slide).as_vec3();
+                gains[i - chunk * CHUNK] += bond.normal.as_dvec3();
+            }
+        });
+    }
+
+    /// Gives velocities what the bonds ask for; the order of a vertex's bonds does not depend on threads.
+    fn act(&self, strands: Clinging) {
+        let Self { chunks, parts, gains, .. } = self;
+        let Clinging { velocities, inverse_masses, .. } = strands;
+        cut(parts, velocities).into_par_iter().enumerate().for_each(|(part, velocities)| {
+            let first = parts[part];
+            let inverse_masses = &inverse_masses[first..];
+            for ((velocity, gain), mass) in velocities.iter_mut().zip(&gains[first..]).zip(inverse_masses) {
+                *velocity += *gain * *mass;
+            }
+            for bond in chunks.iter().flat_map(|bonds| &bonds[part]) {
+                let (j, t) = (bond.segment as usize - first, f64::from(bond.place));
+                let impulse = bond.normal.as_dvec3();
+                velocities[j - 1] -= impulse * ((1.0 - t) * inverse_masses[j - 1]);
+                velocities[j] -= impulse * (t * inverse_masses[j]);
+            }
+        });
+    }
+}
+
+/// Hands a slice out to parts.
+fn cut<'a, T>(parts: &[usize], mut slice: &'a mut [T]) -> Vec<&'a mut [T]> {
+    let own = |ends: &[usize]| {
+        let (own, rest) = std::mem::take(&mut slice).split_at_mut(ends[1] - ends[0]);
+        slice = rest;
+        own
+    };
+    parts.windows(2).map(own).collect()
 }
 
 /// Everything that a vertex looks at.
@@ -198,6 +249,8 @@ struct Scene<'a> {
     cohesion: &'a Cohesion,
     saturation: &'a [f32],
     strands: &'a Clinging<'a>,
+    /// Largest radius [m].
+    thickest: f32,
     dt: f64,
 }
 
@@ -207,22 +260,22 @@ impl Scene<'_> {
         0.5 * f64::from(self.saturation[i] + self.saturation[segment])
     }
 
-    /// Squared distance of a vertex to a segment [m2], and the square of that up to which they cling.
-    fn apart(&self, i: usize, segment: usize) -> (f64, f64) {
-        let x = self.strands.positions[i];
-        let distance = (x - self.line(segment).nearest(x)).length_squared();
+    /// Where a vertex and a segment are closest.
+    #[inline(always)]
+    fn meet(&self, i: usize, segment: usize) -> Meeting {
+        let positions = self.strands.positions;
+        let (from, to, x) = (positions[segment - 1], positions[segment], positions[i]);
+        let place = Segment { from, to }.fraction(x);
+        let offset = x - (from + (to - from) * place);
+        Meeting { place, offset, square: offset.length_squared() }
+    }
+
+    /// Square of the distance up to which a vertex and a segment cling [m2].
+    #[inline(always)]
+    fn reach(&self, i: usize, segment: usize) -> f64 {
         let shared = self.shared(i, segment);
         let reach = if shared < LEAST { 0.0 } else { self.contact(i, segment) + self.cohesion.reach * shared };
-        (distance, reach * reach)
-    }
-
-    /// Where on a segment the point nearest to a vertex is, 0 to 1.
-    fn place(&self, i: usize, segment: usize) -> f64 {
-        self.line(segment).fraction(self.strands.positions[i])
-    }
-
-    fn line(&self, segment: usize) -> Segment {
-        Segment { from: self.strands.positions[segment - 1], to: self.strands.positions[segment] }
+        reach * reach
     }
 
     /// Distance of axes in contact [m].
@@ -230,41 +283,43 @@ impl Scene<'_> {
         f64::from(self.strands.radii[i] + self.strands.radii[segment])
     }
 
-    /// Bridges that are too long break. One that has slid to the end of its segment goes on to the next.
-    fn keep(&self, i: usize, bridges: &mut [u32; BRIDGES]) {
-        for bridge in bridges.iter_mut().filter(|bridge| **bridge != NONE) {
-            let at = *bridge as usize;
-            let mut best = (self.apart(i, at), at);
+    /// Bridges that are too long break. One that has slid to the end of its segment goes on to the next. The others act.
+    fn keep(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(Bond)) {
+        for k in 0..BRIDGES {
+            if bridges[k] == NONE {
+                continue;
+            }
+            let mut at = bridges[k] as usize;
+            let mut meeting = self.meet(i, at);
             // Beyond an end of the segment its neighbour is nearer.
-            let place = self.place(i, at);
-            let beyond = if place <= 0.0 { at - 1 } else { at + 1 };
-            let exists = |j: usize| j < self.hair.masses.len() && self.hair.masses[j] > 0.0;
-            if (place <= 0.0 || place >= 1.0) && exists(beyond) && self.hair.strands[beyond] == self.hair.strands[at] {
-                let apart = self.apart(i, beyond);
-                if apart.0 < best.0.0 {
-                    best = (apart, beyond);
+            if meeting.place <= 0.0 || meeting.place >= 1.0 {
+                let beyond = if meeting.place <= 0.0 { at - 1 } else { at + 1 };
+                let exists = |j: usize| j < self.hair.masses.len() && self.hair.masses[j] > 0.0;
+                if exists(beyond) && self.hair.strands[beyond] == self.hair.strands[at] {
+                    let other = self.meet(i, beyond);
+                    if other.square < meeting.square {
+                        (meeting, at) = (other, beyond);
+                    }
                 }
             }
-            let ((distance, reach), at) = best;
-            *bridge = if distance < reach { at as u32 } else { NONE };
-        }
-        // Two that have slid to the same segment are one.
-        for k in 1..BRIDGES {
-            if bridges[..k].contains(&bridges[k]) {
-                bridges[k] = NONE;
+            // Two that have slid to the same segment are one.
+            let lasts = meeting.square < self.reach(i, at) && !bridges[..k].contains(&(at as u32));
+            bridges[k] = if lasts { at as u32 } else { NONE };
+            if lasts {
+                enter(self.bond(i, at as u32, &meeting));
             }
         }
     }
 
     /// Looks for the nearest strands within reach, as many as a vertex can hold.
-    fn look_around(&self, i: usize, bridges: &mut [u32; BRIDGES]) {
+    fn look_around(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(Bond)) {
         let free = bridges.iter().filter(|&&bridge| bridge == NONE).count();
         // A vertex shares the water of the segment that ends there; a root has none.
         if free == 0 || self.saturation[i] < LEAST as f32 {
             return;
         }
         let x = self.strands.positions[i];
-        let reach = self.cohesion.reach + 2.0 * f64::from(self.strands.radii[i]);
+        let reach = self.cohesion.reach + f64::from(self.strands.radii[i] + self.thickest);
         let (low, high) = (self.grid.coordinates(x - reach), self.grid.coordinates(x + reach));
         let mut found = [(f64::INFINITY, NONE); BRIDGES];
         for z in low.z..=high.z {
@@ -273,12 +328,14 @@ impl Scene<'_> {
                     let Some(voxel) = self.grid.voxel(IVec3::new(x, y, z)) else { continue };
                     for portion in self.grid.within(voxel) {
                         let j = portion.segment as usize;
-                        if self.same_strand(i as u32, j) || bridges.iter().any(|&bridge| self.same_strand(bridge, j)) {
-                            continue;
-                        }
-                        let (distance, reach) = self.apart(i, j);
-                        if distance < reach {
-                            self.enter(&mut found, (distance, j as u32));
+                        let distance = self.meet(i, j).square;
+                        // Most are too far, whatever they are.
+                        if distance < reach * reach
+                            && distance < self.reach(i, j)
+                            && !self.same_strand(i as u32, j)
+                            && !bridges.iter().any(|&bridge| self.same_strand(bridge, j))
+                        {
+                            self.rank(&mut found, (distance, j as u32));
                         }
                     }
                 }
@@ -286,7 +343,9 @@ impl Scene<'_> {
         }
         let mut nearest = found.into_iter().map(|(_, j)| j).filter(|&j| j != NONE);
         for bridge in bridges.iter_mut().filter(|bridge| **bridge == NONE) {
-            *bridge = nearest.next().unwrap_or(NONE);
+            let Some(j) = nearest.next() else { break };
+            *bridge = j;
+            enter(self.bond(i, j, &self.meet(i, j as usize)));
         }
     }
 
@@ -296,7 +355,7 @@ impl Scene<'_> {
     }
 
     /// Enters a candidate in its place; of each strand only the nearest segment.
-    fn enter(&self, found: &mut [(f64, u32); BRIDGES], candidate: (f64, u32)) {
+    fn rank(&self, found: &mut [(f64, u32); BRIDGES], candidate: (f64, u32)) {
         if let Some(same) = found.iter_mut().find(|(_, j)| self.same_strand(*j, candidate.1 as usize)) {
             if candidate < *same {
                 *same = candidate;
@@ -308,23 +367,30 @@ impl Scene<'_> {
     }
 
     /// The bridge as it acts now.
-    fn bond(&self, i: usize, segment: u32) -> Bond {
+    fn bond(&self, i: usize, segment: u32, meeting: &Meeting) -> Bond {
         let j = segment as usize;
-        let positions = self.strands.positions;
-        let (from, way, place) = (positions[j - 1], positions[j] - positions[j - 1], self.place(i, j));
-        let square = way.length_squared();
-        let offset = positions[i] - (from + way * place);
-        let distance = offset.length_squared().sqrt();
+        let way = self.strands.positions[j] - self.strands.positions[j - 1];
+        let distance = meeting.square.sqrt();
         // Axes that cross have no side: any direction across the segment will do.
-        let normal =
-            if distance > 1e-12 { offset / distance } else { way.any_orthogonal_vector().normalize_or(DVec3::X) };
+        let across = || way.any_orthogonal_vector().normalize_or(DVec3::X);
+        let normal = if distance > 1e-12 { meeting.offset / distance } else { across() };
         Bond {
             vertex: i as u32,
             segment,
-            place,
-            normal,
-            gap: distance - self.contact(i, j),
-            most: self.cohesion.pull * square.sqrt() * self.shared(i, j) * self.dt,
+            place: meeting.place as f32,
+            gap: (distance - self.contact(i, j)) as f32,
+            most: (self.cohesion.pull * way.length_squared().sqrt() * self.shared(i, j) * self.dt) as f32,
+            normal: normal.as_vec3(),
         }
     }
+}
+
+/// A vertex and the point of a segment that is nearest to it.
+#[derive(Clone, Copy, Debug)]
+struct Meeting {
+    /// Place on the segment, 0 to 1.
+    place: f64,
+    /// From there to the vertex [m], and the square of its length [m2].
+    offset: DVec3,
+    square: f64,
 }

@@ -2,7 +2,7 @@
 
 use super::grid::{BLOCK, Grid, cut};
 use super::{Estimate, Hair, HairWater, Medium};
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 
 /// Full particles around a voxel from which on it is within the liquid. Drops that pass by are fewer, particles of a pool more.
@@ -61,55 +61,71 @@ impl Voxel {
     }
 }
 
+/// What a segment brings into its voxels for each length of it: one line of memory instead of one for every quantity.
+#[derive(Clone, Copy, Debug, Default)]
+struct Brought {
+    /// Water around it [kg/m], and hair [kg/m].
+    water: f64,
+    hair: f64,
+    /// Direction, and velocity of its middle [m/s].
+    along: Vec3,
+    velocity: Vec3,
+    oil: f32,
+    groom: u32,
+}
+
 /// The voxels of all blocks.
 #[derive(Debug, Default)]
 pub(super) struct Voxels {
     pub all: Vec<Voxel>,
     /// Length of the segment that ends at each vertex as the grid has it [m].
     pub lengths: Vec<f64>,
+    brought: Vec<Brought>,
 }
 
 impl Voxels {
     /// Adds up what segments hold.
     pub fn gather(&mut self, hair: &Hair, water: &HairWater, grid: &Grid, positions: &[DVec3], velocities: &[DVec3]) {
         self.lengths.resize(positions.len(), 0.0);
-        grid.shares.par_iter().zip(cut(&grid.shares, &mut self.lengths)).for_each(|(share, lengths)| {
-            for (length, i) in lengths.iter_mut().zip(share.vertices.clone()) {
+        self.brought.resize(positions.len(), Brought::default());
+        let parts = cut(&grid.shares, &mut self.lengths).into_iter().zip(cut(&grid.shares, &mut self.brought));
+        grid.shares.par_iter().zip(parts.collect::<Vec<_>>()).for_each(|(share, (lengths, brought))| {
+            for ((length, brought), i) in lengths.iter_mut().zip(brought).zip(share.vertices.clone()) {
                 *length = share.of(i).iter().map(|portion| f64::from(portion.length)).sum();
+                if *length > 0.0 {
+                    let way = positions[i] - positions[i - 1];
+                    *brought = Brought {
+                        water: water.around[i] / *length,
+                        hair: f64::from(hair.masses[i]) / *length,
+                        along: (way * (1.0 / way.length_squared().max(1e-30).sqrt())).as_vec3(),
+                        velocity: ((velocities[i] + velocities[i - 1]) * 0.5).as_vec3(),
+                        oil: water.oil[i],
+                        groom: hair.groom_of(i) as u32,
+                    };
+                }
             }
         });
         self.all.resize(grid.blocks() * BLOCK, Voxel::default());
-        let lengths = &self.lengths;
+        let brought = &self.brought;
         let volume = grid.edge().powi(3);
         self.all.par_chunks_mut(BLOCK).enumerate().for_each(|(block, voxels)| {
             voxels.fill(Voxel::default());
             // Length of the hairs that strands stand for.
             let mut hairs = [0.0; BLOCK];
             for portion in grid.portions(block) {
-                let (i, length) = (portion.segment as usize, f64::from(portion.length));
+                let length = f64::from(portion.length);
                 let cell = portion.voxel as usize % BLOCK;
-                let voxel = &mut voxels[cell];
-                let fibre = &hair.fibres[hair.groom_of(i)];
-                let part = length / lengths[i];
-                let mass = f64::from(hair.masses[i]) * part;
-                let way = positions[i] - positions[i - 1];
-                let scale = length / way.length_squared().max(1e-30);
-                let along = |a: f64, b: f64| (a * b * scale) as f32;
-                let tensor = [
-                    along(way.x, way.x),
-                    along(way.y, way.y),
-                    along(way.z, way.z),
-                    along(way.x, way.y),
-                    along(way.x, way.z),
-                    along(way.y, way.z),
-                ];
+                let (voxel, brought) = (&mut voxels[cell], &brought[portion.segment as usize]);
+                let fibre = &hair.fibres[brought.groom as usize];
+                let (u, l) = (brought.along, brought.along * portion.length);
+                let tensor = [l.x * u.x, l.y * u.y, l.z * u.z, l.x * u.y, l.x * u.z, l.y * u.z];
                 voxel.directions.iter_mut().zip(tensor).for_each(|(sum, value)| *sum += value);
                 voxel.length += length;
-                voxel.water += water.around[i] * part;
-                voxel.between += fibre.between * mass;
-                voxel.around += fibre.around * mass;
-                voxel.velocity += (velocities[i] + velocities[i - 1]) * (0.5 * length);
-                voxel.oil += water.oil[i] * portion.length;
+                voxel.water += brought.water * length;
+                voxel.between += fibre.between * brought.hair * length;
+                voxel.around += fibre.around * brought.hair * length;
+                voxel.velocity += brought.velocity.as_dvec3() * length;
+                voxel.oil += brought.oil * portion.length;
                 voxel.segments += 1;
                 hairs[cell] += fibre.hairs * length;
             }
@@ -142,7 +158,9 @@ impl Voxels {
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.all.capacity() * size_of::<Voxel>() + self.lengths.capacity() * 8
+        self.all.capacity() * size_of::<Voxel>()
+            + self.lengths.capacity() * 8
+            + self.brought.capacity() * size_of::<Brought>()
     }
 }
 
