@@ -36,7 +36,8 @@ pub struct Parameter {
     pub words: Vec<&'static str>,
 }
 
-/// Every key of a scene that has a value and changes what is simulated.
+/// Every key of a scene that has a value and changes what is simulated. Each can be set in [`Scene::to_toml`], where all
+/// tables are written out; a scene as its author wrote it may lack the table that a key stands in.
 pub fn parameters(scene: &Scene) -> Vec<Parameter> {
     let mut table = Table::default();
     scene.write(&mut table);
@@ -111,7 +112,9 @@ mod tests {
     use crate::{Source, builtin, load};
 
     fn of(name: &str, set: &[(String, String)]) -> Vec<Parameter> {
-        parameters(&load(Source::Builtin(name.into()), None, set).unwrap())
+        let text = load(Source::Builtin(name.into()), None, &[]).unwrap().to_toml();
+        let source = Source::Text { name: name.into(), text, directory: "".into() };
+        parameters(&load(source, None, set).unwrap_or_else(|problems| panic!("{problems}")))
     }
 
     #[test]

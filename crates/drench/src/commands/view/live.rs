@@ -6,8 +6,7 @@ use crate::commands::run::session::{Session, Start};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::scene_argument;
-use drench_scene::Scene;
-use drench_scene::schema;
+use drench_scene::{Scene, Source, schema};
 use drench_view::{Live, LiveState, LiveStatus, Request};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -20,6 +19,8 @@ use std::thread::JoinHandle;
 pub struct Simulated {
     arguments: RunArguments,
     threads: usize,
+    /// The scene as it was given, with every table written out, so that any key can be set.
+    given: Source,
     /// Where the first run is written; further ones that are kept get a number.
     base: PathBuf,
     desk: Mutex<Desk>,
@@ -52,6 +53,9 @@ struct Job {
 impl Simulated {
     /// A simulation of `scene`, which the arguments name; it begins with [`Simulated::begin`].
     pub fn new(arguments: RunArguments, scene: Scene, folder: PathBuf, threads: usize) -> Self {
+        let name = arguments.scene.scene.clone();
+        let directory = scene_argument::folder(&arguments.scene);
+        let given = Source::Text { name, text: scene.to_toml(), directory };
         let job = Job { scene: scene.clone(), start: Start::New { replace: false }, folder: folder.clone() };
         let desk = Desk {
             scene,
@@ -66,6 +70,7 @@ impl Simulated {
         Self {
             arguments,
             threads,
+            given,
             base: folder,
             desk: Mutex::new(desk),
             bell: Condvar::new(),
@@ -151,7 +156,8 @@ impl Simulated {
 
     fn rerun(&self, set: BTreeMap<String, String>, from: Option<u32>, keep: bool) -> Result<(), String> {
         let overrides: Vec<(String, String)> = set.clone().into_iter().collect();
-        let scene = scene_argument::load(&self.arguments.scene, &overrides).map_err(|failure| failure.to_string())?;
+        let scene =
+            drench_scene::load(self.given.clone(), None, &overrides).map_err(|problems| problems.to_string())?;
         let mut desk = self.desk();
         if keep && from.is_some() {
             return Err("a run that goes on from a frame replaces what came after it: it cannot be kept too\n  \
