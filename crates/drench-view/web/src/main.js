@@ -32,7 +32,7 @@ try {
 const page = {
   runs: [], live: null, stores: [], looks: [], shown: [null, null], second: null,
   frame: 0, playing: false, loop: true, speed: 1, follow: true, clock: 0,
-  camera: null, children: true, surface: false, budget: DETAILS[1][1], thickness: 1, pick: null, others: [], ready: false,
+  camera: null, children: true, surface: false, budget: DETAILS[1][1], thickness: 1, pick: null, others: [], ready: false, told: 0,
 };
 window.drench = { page, stage, colouring };
 
@@ -87,7 +87,7 @@ function accept(state) {
   if (first.problem) notice(first.problem, true);
   else if (page.live?.state === "failed") notice(page.live.message, true);
   else if (first.frames?.last === undefined || first.frames?.last === null) notice(waitingText(first));
-  else if (page.ready && !page.frameProblem) notice(null);
+  else if (page.ready && !page.frameProblem && performance.now() > page.told) notice(null);
   // The last frames may come together with the news that there are no more.
   const growing = isGrowing();
   if (page.follow && (growing || page.grew) && page.ready && last() > page.frame && !page.playing) go(last());
@@ -98,6 +98,12 @@ function accept(state) {
   timeline.last = Math.max(last(), isGrowing() ? first.wanted ?? 0 : 0);
   head();
   timeline.draw();
+}
+
+/** Says something that is no lasting state, for long enough to be read. */
+function tell(text) {
+  page.told = performance.now() + 9000;
+  notice(text, true);
 }
 
 const isGrowing = () => ["running", "waiting"].includes(page.runs[0]?.status) || ["running", "building", "paused"].includes(page.live?.state);
@@ -328,8 +334,7 @@ async function ask(request) {
   try {
     accept(await post("api/live", request));
   } catch (error) {
-    notice(error.message, true);
-    setTimeout(() => page.live?.state !== "failed" && notice(null), 9000);
+    tell(error.message);
   }
 }
 
@@ -351,8 +356,7 @@ async function compareWith(folder) {
     try {
       page.second = (await post("api/open", { folder })).run;
     } catch (error) {
-      notice(error.message, true);
-      setTimeout(() => notice(null), 6000);
+      tell(error.message);
       return panel();
     }
     page.stores[1] = null;
@@ -545,7 +549,7 @@ const ACTIONS = {
   c: () => { const { length } = stage.worlds[0].frame?.cameras ?? []; if (length) chooseCamera(page.camera === null ? 0 : (page.camera + 1) % length); },
   s: () => { page.surface = !page.surface; if (byId("surface")) byId("surface").value = page.surface ? 1 : 0; refetch(); },
   h: () => byId("app").classList.toggle("no-side"), g: () => { byId("graphs").hidden = !byId("graphs").hidden; },
-  p: () => pauseOrGoOn(), Escape: () => { help(false); unpick(); }, "?": () => help(byId("help").hidden),
+  p: () => pauseOrGoOn(), Escape: () => { help(false); unpick(); if (page.told) notice(null); page.told = 0; }, "?": () => help(byId("help").hidden),
 };
 
 function faster(by) {
