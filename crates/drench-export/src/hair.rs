@@ -34,22 +34,19 @@ pub const FORMAT: Format = Format {
         ("Houdini", "no importer of its own; use usdc or abc"),
         ("others", "renderers for research read it: www.cemyuksel.com/research/hairmodels; ours are in metres, +y up"),
     ],
-    begin: |_: &Shot, _: &Options, folder: &Path| {
-        Ok(Box::new(Hair { files: Sequence::new(folder), others: false, grooms: false }))
-    },
+    begin: |_: &Shot, _: &Options, folder: &Path| Ok(Box::new(Hair { files: Sequence::new(folder), any: false })),
 };
 
 struct Hair {
     files: Sequence,
-    others: bool,
-    grooms: bool,
+    /// Whether there was any hair.
+    any: bool,
 }
 
 impl Writer for Hair {
     fn frame(&mut self, moment: &Moment) -> Result<(), ExportError> {
-        self.others |= !moment.points.is_empty() || !moment.meshes.is_empty();
         for body in &moment.curves {
-            self.grooms = true;
+            self.any |= !body.is_empty();
             if let Some(most) = body.vertex_counts().max().filter(|&most| most > u32::from(u16::MAX)) {
                 let reason = format!("a strand of '{}' has {most} vertices, and 65535 are the most", body.name);
                 return Err(ExportError::Unable { format: "hair", reason, fix: "use usdc or abc" });
@@ -60,7 +57,7 @@ impl Writer for Hair {
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<String>, ExportError> {
-        if !self.grooms {
+        if !self.any {
             let reason = "it has no hair".to_owned();
             return Err(ExportError::Unable { format: "hair", reason, fix: "use another format, see --list" });
         }
