@@ -316,7 +316,7 @@ mod tests {
     fn labels_read_well() {
         let labels = |axis: Axis| axis.ticks.iter().map(|&tick| axis.label(tick)).collect::<Vec<_>>();
         assert_eq!(labels(Axis::round(&[0.0, 1.0])), ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]);
-        assert_eq!(labels(Axis::round(&[0.0, 3e7]))[1], "1e7");
+        assert_eq!(labels(Axis::round(&[0.0, 3e7]))[1], "5e6");
         assert_eq!(labels(Axis::powers(&[1e-9, 1e-7])), ["1e-9", "1e-8", "1e-7"]);
         assert_eq!(labels(Axis::powers(&[1.0, 100.0])), ["1", "10", "100"]);
     }
