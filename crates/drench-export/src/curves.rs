@@ -62,7 +62,7 @@ impl Groom {
         if self.rest_offsets.is_empty() {
             let numbers = numbers(&strands, children);
             (self.rest, self.rest_offsets) = (body.positions.clone(), body.offsets.clone());
-            self.shown = vertices(&strands, &numbers).1;
+            self.shown = vertices(&strands, &numbers).positions;
         }
         Ok(())
     }
@@ -86,7 +86,7 @@ impl Groom {
     pub fn show(&self, body: &StrandBody, frame: &Frame, children: bool) -> Result<Curves, RenderError> {
         let strands = Strands::new(body, frame, self.width)?;
         let numbers = numbers(&strands, children);
-        let (offsets, positions, widths) = vertices(&strands, &numbers);
+        let Vertices { offsets, positions, widths } = vertices(&strands, &numbers);
         let mut curves = Curves { name: body.name.clone(), offsets, positions, attributes: BTreeMap::new() };
         let vertex = |values| Attribute { domain: Domain::Vertex, values };
         let strand = |values| Attribute { domain: Domain::Strand, values };
@@ -170,35 +170,43 @@ fn numbers(strands: &Strands, children: bool) -> Vec<usize> {
     (0..all).filter(|&number| strands.range(strands.guide(number)).len() >= 2).collect()
 }
 
-/// Offsets, positions [m] and diameters [m] of these strands.
-#[expect(clippy::type_complexity, reason = "three arrays, nowhere else together")]
-fn vertices(strands: &Strands, numbers: &[usize]) -> (Vec<u32>, Vec<[f32; 3]>, Vec<f32>) {
-    let chunks: Vec<(Vec<u32>, Vec<[f32; 3]>, Vec<f32>)> = numbers
-        .par_chunks(CHUNK)
-        .map(|numbers| {
-            let (mut nodes, mut counts, mut positions, mut widths) =
-                (Nodes::default(), Vec::new(), Vec::new(), Vec::new());
-            for &number in numbers {
-                strands.read(number, &mut nodes);
-                counts.push(nodes.positions.len() as u32);
-                positions.extend(nodes.positions.iter().map(|p| p.to_array()));
-                widths.extend(nodes.radii.iter().map(|radius| 2.0 * radius));
-            }
-            (counts, positions, widths)
-        })
-        .collect();
-    let mut offsets = Vec::with_capacity(numbers.len() + 1);
-    offsets.push(0);
-    let (mut positions, mut widths, mut end) = (Vec::new(), Vec::new(), 0);
-    for (counts, more, wider) in chunks {
-        offsets.extend(counts.into_iter().map(|count| {
-            end += count;
-            end
-        }));
-        positions.extend(more);
-        widths.extend(wider);
+/// Strands with their diameters [m], flat.
+#[derive(Default)]
+struct Vertices {
+    offsets: Vec<u32>,
+    positions: Vec<[f32; 3]>,
+    widths: Vec<f32>,
+}
+
+impl Vertices {
+    fn none() -> Self {
+        Self { offsets: vec![0], ..Self::default() }
     }
-    (offsets, positions, widths)
+
+    fn append(&mut self, other: Self) {
+        let first = self.positions.len() as u32;
+        self.offsets.extend(other.offsets.into_iter().skip(1).map(|end| first + end));
+        self.positions.extend(other.positions);
+        self.widths.extend(other.widths);
+    }
+}
+
+/// The vertices of these strands.
+fn vertices(strands: &Strands, numbers: &[usize]) -> Vertices {
+    let part = |numbers: &[usize]| {
+        let (mut nodes, mut part) = (Nodes::default(), Vertices::none());
+        for &number in numbers {
+            strands.read(number, &mut nodes);
+            part.positions.extend(nodes.positions.iter().map(|p| p.to_array()));
+            part.widths.extend(nodes.radii.iter().map(|radius| 2.0 * radius));
+            part.offsets.push(part.positions.len() as u32);
+        }
+        part
+    };
+    let parts: Vec<Vertices> = numbers.par_chunks(CHUNK).map(part).collect();
+    let mut all = Vertices::none();
+    parts.into_iter().for_each(|part| all.append(part));
+    all
 }
 
 /// The values with these numbers.

@@ -6,7 +6,6 @@ use crate::GeometryError;
 use glam::DVec3;
 use std::path::Path;
 
-#[path = "usd_binary.rs"]
 mod binary;
 
 const FIX: &str = "export it again as one flat layer";
