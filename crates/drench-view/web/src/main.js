@@ -87,7 +87,7 @@ function accept(state) {
   if (first.problem) notice(first.problem, true);
   else if (page.live?.state === "failed") notice(page.live.message, true);
   else if (first.frames?.last === undefined || first.frames?.last === null) notice(waitingText(first));
-  else if (page.ready && !page.frameProblem && performance.now() > page.told) notice(null);
+  else if (page.ready && !page.frameProblem) quiet();
   // The last frames may come together with the news that there are no more.
   const growing = isGrowing();
   if (page.follow && (growing || page.grew) && page.ready && last() > page.frame && !page.playing) go(last());
@@ -104,6 +104,11 @@ function accept(state) {
 function tell(text) {
   page.told = performance.now() + 9000;
   notice(text, true);
+}
+
+/** Takes back what was said, unless somebody may still be reading it. */
+function quiet() {
+  if (performance.now() > page.told) notice(null);
 }
 
 const isGrowing = () => ["running", "waiting"].includes(page.runs[0]?.status) || ["running", "building", "paused"].includes(page.live?.state);
@@ -170,7 +175,7 @@ async function go(frame, force = false) {
   });
   if (results[0].status === "fulfilled" && page.frameProblem) {
     page.frameProblem = false;
-    notice(null);
+    quiet();
   }
   ahead();
 }
@@ -203,7 +208,7 @@ function show(pane, frame) {
     channels(frame);
     if (page.camera !== null) look(frame);
     if (first) {
-      notice(null);
+      quiet();
       if (!stage.framed) {
         if (frame.cameras.length > 0) {
           page.camera = 0;
