@@ -2,6 +2,7 @@
 //! the generated pages anew.
 
 mod browser;
+mod clients;
 
 use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
@@ -18,10 +19,14 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
+        ["clients"] => clients(),
+        ["viewer"] => viewer(),
         ["docs"] => docs(),
         _ => {
-            eprintln!("usage: cargo xtask test   run every check of the project");
-            eprintln!("       cargo xtask docs   write the generated pages of docs/ anew");
+            eprintln!("usage: cargo xtask test      run every check of the project");
+            eprintln!("       cargo xtask clients   open exports with USD, Blender and VTK: the last of these checks");
+            eprintln!("       cargo xtask viewer    test the viewer in a real browser: one of these checks");
+            eprintln!("       cargo xtask docs      write the generated pages of docs/ anew");
             return ExitCode::from(2);
         }
     };
@@ -31,8 +36,9 @@ fn main() -> ExitCode {
 /// Runs every check, stops at the first that fails.
 fn test() -> bool {
     println!(
-        "Everything the tests need comes with cargo, but for a browser: Chromium is installed where there is none."
+        "What the tests need comes with cargo, except for the programs that exports are opened with, Python packages"
     );
+    println!("which go below the target folder, and a browser: Chromium is installed from Debian where there is none.");
     let start = Instant::now();
     for (name, proves, arguments) in TESTS {
         println!("\n== {name}: {proves}");
@@ -43,7 +49,7 @@ fn test() -> bool {
         }
         println!("== {name}: passed in {:.0} s", step.elapsed().as_secs_f64());
     }
-    if !viewer() {
+    if !viewer() || !clients() {
         return false;
     }
     println!("\nAll checks passed in {:.0} s.", start.elapsed().as_secs_f64());
@@ -69,6 +75,18 @@ fn viewer() -> bool {
         eprintln!("\nviewer failed: run `cargo {}` to see it alone", arguments.join(" "));
     }
     passed
+}
+
+/// Opens exports with the programs that people use.
+fn clients() -> bool {
+    println!("\n== clients: USD, Blender and VTK find in exports what the run holds");
+    let step = Instant::now();
+    if let Err(reason) = clients::check() {
+        eprintln!("\n{reason}\nclients failed: run `cargo xtask clients` to see it alone");
+        return false;
+    }
+    println!("== clients: passed in {:.0} s", step.elapsed().as_secs_f64());
+    true
 }
 
 /// Writes the pages that come from the code. A test of drench-scene fails when they are stale.

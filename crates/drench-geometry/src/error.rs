@@ -22,6 +22,14 @@ pub enum GeometryError {
         /// The extension as written, or a phrase saying that there is none.
         extension: String,
     },
+    /// A file's extension is none that strands can be loaded from.
+    #[error("{path}: cannot load strands from {extension}; use an .abc, .hair, .obj, .usda or .usdc file", path = path.display())]
+    UnknownGroomFormat {
+        /// The file.
+        path: PathBuf,
+        /// The extension as written, or a phrase saying that there is none.
+        extension: String,
+    },
     /// A file does not follow its format.
     #[error("{path}: {place}: {problem}; {fix}", path = path.display())]
     Malformed {

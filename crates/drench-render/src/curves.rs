@@ -2,25 +2,18 @@
 //! Catmull-Rom spline with as many points as the picture can show.
 
 use crate::camera::Camera;
-use crate::fibre::water::{Water, Wetness, per_vertex};
+use crate::fibre::water::Water;
+use crate::strands::{Nodes, Strands, lot};
 use crate::{HairLook, RenderError, Settings, tubes};
-use drench_geometry::groom::children;
-use drench_io::{Domain, Frame, SolidBody, StrandBody, Values};
-use drench_math::random::{Stream, mix};
+use drench_io::Frame;
+use drench_math::random::Stream;
 use glam::Vec3;
 use rayon::prelude::*;
 
 /// Most curve points of one picture: about 2 GB.
 pub(crate) const POINT_LIMIT: u64 = 60_000_000;
-/// Radius of strands that carry none [m]: human hair.
-const DEFAULT_RADIUS: f32 = 35e-6;
 /// Strands a parallel chunk holds.
 const CHUNK: usize = 1024;
-
-/// How near wet children lie to their nearest guide at the tip: what is left of their distance from it.
-const CLUMP: f32 = 0.1;
-/// One of so many children leaves the lock.
-const STRAYS: u64 = 14;
 
 /// In place of a number of points: the strand cannot be drawn.
 const UNDRAWABLE: u32 = u32::MAX;
@@ -32,11 +25,6 @@ pub(crate) struct Detail {
     pub tolerance: f32,
     /// Width below which a few wider strands stand for many [px].
     pub thinnest: f32,
-}
-
-/// A number from 0 to 1 that has nothing to do with the strand's other random traits.
-fn lot(random: u64) -> f32 {
-    (mix(random ^ 0x5bf0_3635) >> 40) as f32 / (1u64 << 24) as f32
 }
 
 /// All curves of a picture, flat. Points of the same strand follow each other, so point `i` begins a segment if
@@ -115,7 +103,7 @@ impl Curves {
         self.skipped = 0;
         let stream = Stream::new(settings.seed, "strand look");
         for (look, body) in frame.strands.iter().enumerate() {
-            let source = Source::new(body, frame, looks[look].width)?;
+            let source = Strands::new(body, frame, looks[look].width)?;
             self.append(&source, look as u32, stream.child(look as u64), camera, detail)?;
         }
         if !self.water.is_empty() {
@@ -126,7 +114,7 @@ impl Curves {
 
     fn append(
         &mut self,
-        source: &Source,
+        source: &Strands,
         look: u32,
         stream: Stream,
         camera: &Camera,
@@ -142,7 +130,7 @@ impl Curves {
                 source.read(chunk * CHUNK + k, &mut nodes);
                 *points = if !nodes.drawable() {
                     UNDRAWABLE
-                } else if chunk * CHUNK + k < source.strands && nodes.is_tube(camera) {
+                } else if chunk * CHUNK + k < source.simulated() && nodes.is_tube(camera) {
                     0
                 } else if lot(stream.bits(source.identity(chunk * CHUNK + k))) < nodes.share(camera, detail) {
                     nodes.points_needed(camera, detail)
@@ -162,14 +150,14 @@ impl Curves {
         self.positions.resize(needed as usize, Vec3::ZERO);
         self.radii.resize(needed as usize, 0.0);
         self.strand.resize(needed as usize, 0);
-        if source.wetness.is_some() {
+        if source.gets_wet() {
             self.water.resize(needed as usize, Water::NONE);
         }
         let mut first = start as u32;
         let mut chunks = Vec::with_capacity(count.div_ceil(CHUNK));
         let (mut positions, mut radii, mut ids) =
             (&mut self.positions[start..], &mut self.radii[start..], &mut self.strand[start..]);
-        let mut water = self.water.get_mut(start..).filter(|_| source.wetness.is_some()).unwrap_or_default();
+        let mut water = self.water.get_mut(start..).filter(|_| source.gets_wet()).unwrap_or_default();
         for (chunk, points) in self.points.chunks(CHUNK).enumerate() {
             let id = self.strands.len() as u32;
             for (k, &n) in points.iter().enumerate() {
@@ -214,207 +202,7 @@ impl Curves {
     }
 }
 
-/// Strands of a groom as pictures show them, children among them, at the vertices that were simulated.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DrawnStrands {
-    /// First vertex of each strand, and the vertex count at the end.
-    pub offsets: Vec<u32>,
-    /// Vertex positions in the world [m].
-    pub positions: Vec<[f32; 3]>,
-    /// Radius at each vertex, with the film of water around it [m].
-    pub radii: Vec<f32>,
-    /// The simulated vertex whose values each vertex has: its own, or that of a child's nearest guide.
-    pub sources: Vec<u32>,
-    /// Number of each strand; children follow the simulated strands.
-    pub numbers: Vec<u32>,
-    /// How many strands there are, those that were not asked for included.
-    pub total: usize,
-}
-
-impl DrawnStrands {
-    /// The strands of `body`, a groom of `frame`: one of every `share`. Strands that cannot be drawn are left out.
-    pub fn gather(frame: &Frame, body: &StrandBody, children: bool, share: usize) -> Result<Self, RenderError> {
-        let source = Source::new(body, frame, 1.0)?;
-        let total = if children { source.len() } else { source.strands };
-        let chosen: Vec<u32> = (0..total as u32).step_by(share.max(1)).collect();
-        let parts = chosen.par_chunks(CHUNK).map(|chunk| {
-            let (mut part, mut nodes) = (Self::default(), Nodes::default());
-            for &number in chunk {
-                source.read(number as usize, &mut nodes);
-                if nodes.drawable() {
-                    part.offsets.push(nodes.positions.len() as u32);
-                    part.positions.extend(nodes.positions.iter().map(|p| p.to_array()));
-                    part.radii.extend(&nodes.radii);
-                    let first = source.range(source.followed(number as usize)).start as u32;
-                    part.sources.extend(first..first + nodes.positions.len() as u32);
-                    part.numbers.push(number);
-                }
-            }
-            part
-        });
-        let mut all = Self { offsets: vec![0], total, ..Self::default() };
-        for part in parts.collect::<Vec<_>>() {
-            for count in part.offsets {
-                all.offsets.push(all.offsets.last().unwrap_or(&0) + count);
-            }
-            all.positions.extend(part.positions);
-            all.radii.extend(part.radii);
-            all.sources.extend(part.sources);
-            all.numbers.extend(part.numbers);
-        }
-        Ok(all)
-    }
-}
-
-/// The strands of one groom, simulated and interpolated, each to be read by its number.
-struct Source<'a> {
-    body: &'a StrandBody,
-    strands: usize,
-    radius: Option<&'a [f32]>,
-    ids: Option<&'a [u32]>,
-    wetness: Option<Wetness<'a>>,
-    skin: Option<&'a SolidBody>,
-    children: usize,
-    width: f32,
-}
-
-impl<'a> Source<'a> {
-    fn new(body: &'a StrandBody, frame: &'a Frame, width: f32) -> Result<Self, RenderError> {
-        let malformed = |reason| RenderError::Malformed { body: body.name.clone(), reason };
-        let strands = body.offsets.len().saturating_sub(1);
-        if body.offsets.windows(2).any(|w| w[0] > w[1]) {
-            return Err(malformed("its offsets fall"));
-        }
-        if strands > 0 && *body.offsets.last().unwrap_or(&0) as usize > body.positions.len() {
-            return Err(malformed("its offsets lead past its last position"));
-        }
-        let (radius, wetness) = (per_vertex(body, "radius"), Wetness::of(body));
-        let ids = match body.attributes.get("id").map(|a| (a.domain, &a.values)) {
-            Some((Domain::Strand, Values::U32(values))) if values.len() == strands => Some(&values[..]),
-            _ => None,
-        };
-        let skin = body.children.as_ref().and_then(|c| frame.solids.iter().find(|solid| solid.name == c.solid));
-        let mut children = 0;
-        if let Some(c) = &body.children {
-            children = c.triangles.len();
-            let lengths = [c.barycentric.len(), c.guides.len(), c.weights.len(), c.length_ratio.len()];
-            if lengths.iter().any(|&n| n != children) {
-                return Err(malformed("the arrays of its children differ in length"));
-            }
-            if children > 0 && skin.is_none() {
-                return Err(malformed("its children stand on a solid that the frame does not hold"));
-            }
-            if c.guides.iter().flatten().any(|&g| g as usize >= strands) {
-                return Err(malformed("a child follows a strand that does not exist"));
-            }
-            if skin.is_some_and(|skin| c.triangles.iter().any(|&t| t as usize >= skin.triangles.len())) {
-                return Err(malformed("a child stands on a triangle that does not exist"));
-            }
-        }
-        Ok(Self { body, strands, radius, ids, wetness, skin, children, width })
-    }
-
-    fn len(&self) -> usize {
-        self.strands + self.children
-    }
-
-    /// A number that stays with the strand from frame to frame.
-    fn identity(&self, strand: usize) -> u64 {
-        match self.ids {
-            Some(ids) if strand < self.strands => u64::from(ids[strand]),
-            _ if strand < self.strands => strand as u64,
-            _ => (1 << 32) + (strand - self.strands) as u64,
-        }
-    }
-
-    /// The simulated strand that this one follows most closely: itself, or a child's nearest guide.
-    fn followed(&self, strand: usize) -> usize {
-        let guide = self.body.children.as_ref().and_then(|c| c.guides.get(strand.checked_sub(self.strands)?));
-        guide.map_or(strand, |guides| guides[0] as usize)
-    }
-
-    /// The identity of the simulated strand that this one follows.
-    fn lock(&self, strand: usize) -> u64 {
-        self.identity(self.followed(strand))
-    }
-
-    fn read(&self, strand: usize, nodes: &mut Nodes) {
-        nodes.positions.clear();
-        nodes.radii.clear();
-        nodes.water.clear();
-        if strand < self.strands {
-            nodes.positions.extend(self.range(strand).map(|i| Vec3::from(self.body.positions[i])));
-            self.read_hair(strand, nodes);
-        } else {
-            self.read_child(strand - self.strands, nodes);
-        }
-    }
-
-    fn range(&self, strand: usize) -> std::ops::Range<usize> {
-        self.body.offsets[strand] as usize..self.body.offsets[strand + 1] as usize
-    }
-
-    fn radius_at(&self, strand: usize, i: usize) -> f32 {
-        let taper = || {
-            let range = self.range(strand);
-            let s = (i - range.start) as f32 / (range.len() - 1).max(1) as f32;
-            DEFAULT_RADIUS * (1.0 - 0.7 * s)
-        };
-        self.radius.map_or_else(taper, |r| r[i])
-    }
-
-    /// What the vertices of a simulated strand are like: how thick, with the film around them, and how wet.
-    fn read_hair(&self, strand: usize, nodes: &mut Nodes) {
-        for i in self.range(strand) {
-            let radius = self.radius_at(strand, i);
-            let film = self.wetness.map_or(0.0, |wetness| wetness.film(i));
-            nodes.radii.push((radius + film) * self.width);
-            nodes.water.extend(self.wetness.map(|wetness| wetness.at(i, radius)));
-        }
-    }
-
-    /// A child stands on its own skin point and follows its guides; it is as thick and as wet as the nearest of them.
-    fn read_child(&self, child: usize, nodes: &mut Nodes) {
-        let (Some(c), Some(skin)) = (&self.body.children, self.skin) else { return };
-        let corner = |v: u32| skin.positions.get(v as usize).map_or(Vec3::NAN, |&p| Vec3::from(p));
-        let [a, b, d] = skin.triangles[c.triangles[child] as usize].map(corner);
-        let [u, v] = c.barycentric[child];
-        let root = a * (1.0 - u - v) + b * u + d * v;
-        let guides = c.guides[child].map(|guide| &self.body.positions[self.range(guide as usize)]);
-        nodes.positions.extend(children::follow(guides, c.weights[child], c.length_ratio[child], root));
-        let nearest = c.guides[child][0] as usize;
-        self.read_hair(nearest, nodes);
-        nodes.cling(guides[0], c.length_ratio[child], mix(self.identity(self.strands + child)));
-    }
-}
-
-/// The vertices of one strand.
-#[derive(Default)]
-struct Nodes {
-    positions: Vec<Vec3>,
-    radii: Vec<f32>,
-    /// Empty if the groom is dry.
-    water: Vec<Water>,
-}
-
 impl Nodes {
-    /// Draws a wet child to its guide, the more the farther from the root: a guide with its children is a lock that
-    /// tapers. `ratio` is the child's length over that of its guides.
-    fn cling(&mut self, guide: &[[f32; 3]], ratio: f32, random: u64) {
-        let last = guide.len().saturating_sub(1);
-        // Locks have a thickness, and some hairs stand off.
-        let loose = if random.is_multiple_of(STRAYS) { 0.6 } else { 0.25 * lot(random) };
-        let most = (1.0 - CLUMP) * (1.0 - loose);
-        for (i, (p, water)) in self.positions.iter_mut().zip(&self.water).enumerate() {
-            let left = 1.0 - i as f32 / last.max(1) as f32;
-            let place = (i as f32 * ratio).min(last as f32);
-            let low = (place as usize).min(last.saturating_sub(1));
-            let high = (low + 1).min(last);
-            let target = Vec3::from(guide[low]).lerp(Vec3::from(guide[high]), place - low as f32);
-            *p = p.lerp(target, most * water.coat * (1.0 - left * left * left));
-        }
-    }
-
     /// How far a film covers it at most.
     fn coat(&self) -> f32 {
         self.water.iter().fold(0.0, |most, water| water.coat.max(most))
@@ -500,7 +288,7 @@ fn catmull_rom(a: Vec3, b: Vec3, c: Vec3, d: Vec3, t: f32) -> Vec3 {
 mod tests {
     use super::*;
     use crate::View;
-    use drench_io::{Attribute, ChildStrands};
+    use drench_io::{Attribute, ChildStrands, Domain, SolidBody, StrandBody, Values};
 
     const FINE: Detail = Detail { tolerance: 0.1, thinnest: 1e-9 };
 

@@ -34,13 +34,14 @@ mod raster;
 mod renderer;
 mod settings;
 mod shade;
+pub mod strands;
 mod surfaces;
 mod trace;
 mod tubes;
 
-pub use curves::DrawnStrands;
 pub use error::RenderError;
-pub use liquid::LiquidSurface;
+pub use fibre::water::Water;
+pub use liquid::{Surface, surface};
 pub use picture::Picture;
 pub use renderer::Renderer;
 pub use settings::{

@@ -10,6 +10,7 @@ fn strands(scene: &Scene) -> u64 {
     let count = |roots| match roots {
         Roots::Count(count) => count,
         Roots::At(points) => points.len() as u64,
+        Roots::Import(import) => panic!("a count is expected, not the file {}", import.path.display()),
         Roots::Spacing(distance) => panic!("a count is expected, not a spacing of {distance}"),
     };
     scene.grooms.iter().map(|groom| count(groom.roots())).sum()

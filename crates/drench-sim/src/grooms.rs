@@ -4,7 +4,7 @@ use crate::solids::SolidModel;
 use crate::world::StrandBody;
 use crate::{SimError, convert};
 use drench_geometry::bvh::Bvh;
-use drench_geometry::groom::{self, Encoding, GroomSettings, ImageMap, Map, Placement};
+use drench_geometry::groom::{self, Encoding, GroomSettings, ImageMap, Map, Placement, drawn};
 use drench_geometry::{SurfacePoint, TriMesh};
 use drench_physics::interaction::Interaction;
 use drench_physics::strands::{RestShape, StrandModel, Tip};
@@ -107,6 +107,13 @@ fn settings<'a>(scene: &Scene, groom: &scene::Groom, skin: &'a SolidModel) -> Re
             scene::Roots::Spacing(distance) => Placement::Spacing(distance),
             scene::Roots::Count(count) => Placement::Count(count),
             scene::Roots::At(points) => Placement::At(nearest_points(mesh, points)),
+            scene::Roots::Import(import) => {
+                let up = match import.up {
+                    scene::UpAxis::Y => drawn::Up::Y,
+                    scene::UpAxis::Z => drawn::Up::Z,
+                };
+                Placement::Drawn(drawn::load(&import.path, import.unit, up).map_err(refuse(groom))?)
+            }
         },
         faces: faces(groom, skin)?,
         density: density.map(|values| values.iter().map(|value| value.clamp(0.0, 1.0)).collect()),

@@ -24,8 +24,16 @@ pub enum Command {
     Render(RenderArguments),
     /// Shows a run in the browser, or a scene while it is simulated
     View(ViewArguments),
+    /// Writes the frames of a run for other programs
+    Export(ExportArguments),
     /// Tells what a run holds
     Info(InfoArguments),
+    /// Draws charts of a run: water, time per stage, counts, stretch
+    Plot(PlotArguments),
+    /// Makes one page of a run to send to a colleague: movie, pictures, charts, parameters
+    Report(ReportArguments),
+    /// Runs a scene with all combinations of some values, and compares them
+    Sweep(SweepArguments),
     /// Times this machine on the workloads that were published
     Bench(BenchArguments),
     /// Checks the physics against laws and measurements
@@ -179,12 +187,107 @@ pub struct ViewArguments {
 }
 
 #[derive(Debug, Args)]
+pub struct ExportArguments {
+    /// Folder of a run, such as runs/shower
+    #[arg(required_unless_present = "list")]
+    pub run: Option<PathBuf>,
+    /// Format to write, such as usdc (see --list)
+    #[arg(long, value_name = "FORMAT", required_unless_present = "list")]
+    pub to: Option<String>,
+    /// Names the formats and what each carries
+    #[arg(long)]
+    pub list: bool,
+    /// File or folder to write [default: RUN/exports/NAME.FORMAT]
+    #[arg(long, value_name = "PATH")]
+    pub out: Option<PathBuf>,
+    /// Frames to write, first..last, such as 10..20; either end may be left out [default: all]
+    #[arg(long, value_name = "A..B", value_parser = parse_frames)]
+    pub frames: Option<FrameRange>,
+    /// How curves go through their vertices
+    #[arg(long, value_enum, default_value = "cubic")]
+    pub curves: CurveArgument,
+    /// Only the simulated strands, without the children around them
+    #[arg(long)]
+    pub guides_only: bool,
+    /// Surfaces of liquids too, besides their particles
+    #[arg(long)]
+    pub surface: bool,
+    /// Replaces what is there
+    #[arg(long)]
+    pub force: bool,
+    /// Threads to use [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    #[command(flatten)]
+    pub voice: VoiceArguments,
+}
+
+/// How exported curves go through their vertices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CurveArgument {
+    /// Smoothly
+    Cubic,
+    /// Straight from vertex to vertex
+    Linear,
+}
+
+#[derive(Debug, Args)]
 pub struct InfoArguments {
     /// Folder of a run, such as runs/bunny
     pub run: PathBuf,
     /// Writes it as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct PlotArguments {
+    /// Folder of a run, such as runs/bunny
+    pub run: PathBuf,
+    /// Folder to write the SVG files to [default: plots/ in the run folder]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Writes the list of files as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// Folder of a run, such as runs/bunny
+    pub run: PathBuf,
+    /// File to write [default: report.html in the run folder]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Writes where the page is as JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct SweepArguments {
+    #[command(flatten)]
+    pub scene: SceneArguments,
+    /// Values to try for a key of the scene, such as --vary simulation.substeps=4,8,16 (repeatable: all combinations)
+    #[arg(long, value_name = "KEY=A,B,...", required = true, value_parser = parse_vary)]
+    pub vary: Vec<(String, Vec<String>)>,
+    /// Folder to write to, one folder per combination in it [default: runs/NAME-sweep]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Number of frames to simulate
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub frames: Option<u32>,
+    /// Threads to use [default: one per core]; the results do not depend on it
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// Makes no pictures, no movies and no contact sheet
+    #[arg(long)]
+    pub no_render: bool,
+    #[command(flatten)]
+    pub voice: VoiceArguments,
 }
 
 #[derive(Debug, Args)]
@@ -228,6 +331,33 @@ fn parse_override(text: &str) -> Result<(String, String), String> {
         Some((key, value)) if !key.trim().is_empty() => Ok((key.trim().to_owned(), value.trim().to_owned())),
         _ => Err("expected KEY=VALUE, such as simulation.substeps=8".to_owned()),
     }
+}
+
+fn parse_vary(text: &str) -> Result<(String, Vec<String>), String> {
+    let (key, values) = parse_override(text).map_err(|_| "expected KEY=A,B,..., such as simulation.substeps=4,8,16")?;
+    let mut depth = 0;
+    let mut parts = vec![String::new()];
+    for letter in values.chars() {
+        depth += match letter {
+            '[' | '{' | '(' => 1,
+            ']' | '}' | ')' => -1,
+            _ => 0,
+        };
+        // The commas of a vector are its own.
+        if letter == ',' && depth == 0 {
+            parts.push(String::new());
+        } else if let Some(part) = parts.last_mut() {
+            part.push(letter);
+        }
+    }
+    let values: Vec<String> = parts.iter().map(|part| part.trim().to_owned()).collect();
+    if values.iter().any(String::is_empty) {
+        return Err(format!("a value of '{key}' is empty"));
+    }
+    if let Some(twice) = (1..values.len()).find(|&i| values[..i].contains(&values[i])) {
+        return Err(format!("'{key}' has the value {} twice", values[twice]));
+    }
+    Ok((key, values))
 }
 
 fn parse_frames(text: &str) -> Result<FrameRange, String> {
@@ -293,6 +423,16 @@ mod tests {
     }
 
     #[test]
+    fn values_to_vary_are_split_at_commas_outside_brackets() {
+        let vary = |text| parse_vary(text).map(|(key, values)| (key, values.join("|")));
+        assert_eq!(vary("a.b=1, 2 cm,x"), Ok(("a.b".into(), "1|2 cm|x".into())));
+        assert_eq!(vary("wind=[1,0,0],[0,0,2]"), Ok(("wind".into(), "[1,0,0]|[0,0,2]".into())));
+        for wrong in ["a", "=1,2", "a=1,,2", "a=", "a=1,2,1"] {
+            assert!(vary(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn impossible_arguments_are_refused() {
         for line in [
             "drench run",
@@ -304,7 +444,13 @@ mod tests {
             "drench run rope --force --resume",
             "drench run rope --json --quiet",
             "drench run rope --set nonsense",
+            "drench sweep rope",
+            "drench sweep rope --vary simulation.substeps",
             "drench paint",
+            "drench export",
+            "drench export runs/rope",
+            "drench export runs/rope --to usdc --frames 9..3",
+            "drench export runs/rope --to usdc --curves wavy",
         ] {
             assert!(Cli::try_parse_from(line.split(' ')).is_err(), "{line}");
         }

@@ -43,7 +43,8 @@ fn outcome<'a>(expectation: &'a Expectation, stats: &[FrameStats]) -> Outcome<'a
 }
 
 impl Outcome<'_> {
-    fn bounds(&self) -> String {
+    /// What was expected, in words.
+    pub fn bounds(&self) -> String {
         match (self.expectation.at_least, self.expectation.at_most) {
             (Some(low), Some(high)) => format!("{} to {}", text::figure(low), text::figure(high)),
             (Some(low), None) => format!("at least {}", text::figure(low)),

@@ -1,5 +1,6 @@
 //! The `drench` command: one file per command, this one only picks it and turns its outcome into an exit code.
 
+mod chart;
 mod cli;
 mod commands;
 mod expectations;
@@ -8,6 +9,7 @@ mod framing;
 mod interrupt;
 
 mod pictures;
+mod plots;
 mod progress;
 mod scene_argument;
 mod text;

@@ -19,6 +19,7 @@ fn bad_arguments_are_exit_code_2() {
         "run rope --force --resume",
         "render",
         "render runs/none",
+        "export runs/none --to usdc",
         "info nowhere",
         "paint rope",
     ] {
@@ -153,4 +154,53 @@ fn pictures_of_chosen_frames_go_where_they_are_wanted() {
     place.drench("render runs/tuft --frames 50..60").exits(2).tells(&["frames 0 to 5"]);
     place.drench("render runs/tuft --camera nobody").exits(2).tells(&["nobody"]);
     place.drench("render runs/tuft --look nothing").exits(2).tells(&["nothing"]);
+}
+
+#[test]
+fn a_run_is_exported_in_every_format_and_never_over_what_is_there() {
+    let place = Place::new();
+    place.drench("run tuft.toml --no-render --frames 2 --quiet").exits(0);
+    let listed = place.drench("export --list --json").exits(0).out;
+    let formats: Vec<Value> = serde_json::from_str(&listed).unwrap();
+    assert!(formats.len() >= 7);
+    for format in formats.iter().map(|format| format["name"].as_str().unwrap()) {
+        let line = format!("export runs/tuft --to {format} --out out/{format}");
+        let ended = place.drench(&format!("{line} --json"));
+        if ended.code == Some(2) {
+            // A format for what this run has none of says so, and leaves nothing.
+            ended.tells(&["cannot hold this run"]);
+            assert!(!place.path(&format!("out/{format}")).exists());
+            continue;
+        }
+        let told = ended.exits(0).out;
+        let last: Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
+        assert_eq!((&last["event"], &last["manifest"]["frames"]), (&"end".into(), &3.into()), "{format}");
+        let files = last["manifest"]["files"].as_array().unwrap();
+        assert!(files.iter().all(|file| file["bytes"].as_u64() > Some(0)), "{format}: {files:?}");
+        place.drench(&line).exits(2).tells(&["already there", "--force"]);
+        place.drench(&format!("{line} --force --quiet")).exits(0);
+    }
+    let names: Vec<_> = fs::read_dir(place.path("out")).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert!(names.iter().all(|name| !name.to_string_lossy().contains("tmp")), "{names:?}");
+    place.drench("export runs/tuft --to gif").exits(2).tells(&["gif", "usdc"]);
+    place.drench("export runs/tuft --to usdc --frames 7..9").exits(2).tells(&["frames 0 to 2"]);
+    place.drench("export runs/tuft --to usdc --out /proc/nowhere/a.usdc").exits(4);
+}
+
+#[test]
+fn a_damaged_frame_is_left_out_of_an_export_and_named() {
+    let place = Place::new();
+    place.drench("run tuft.toml --no-render --frames 3 --quiet").exits(0);
+    let path = place.path("runs/tuft/frames/000002.drench");
+    let mut bytes = fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    fs::write(&path, bytes).unwrap();
+    let ended = place.drench("export runs/tuft --to usda").exits(0).tells(&["frame 2 is left out"]);
+    drop(ended);
+    let text = fs::read_to_string(place.path("runs/tuft/exports/tuft.usda")).unwrap();
+    let points = text.split("points.timeSamples").nth(1).unwrap();
+    assert!(points.contains(" 1: [") && points.contains(" 3: ["));
+    assert!(!points.split('}').next().unwrap().contains(" 2: ["));
+    place.drench("export runs/tuft --to usda --frames 2 --force").exits(2).tells(&["none of the frames"]);
 }

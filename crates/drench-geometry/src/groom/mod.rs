@@ -8,6 +8,7 @@
 
 mod centre_line;
 pub mod children;
+pub mod drawn;
 pub mod image_map;
 mod nearest;
 mod resample;
@@ -16,6 +17,7 @@ mod style;
 mod tests;
 
 pub use children::Children;
+pub use drawn::Drawn;
 pub use image_map::{Encoding, ImageMap};
 
 use crate::GeometryError;
@@ -57,6 +59,8 @@ pub enum Placement {
     Count(u64),
     /// At these points. There are no clumps and no children then.
     At(Vec<SurfacePoint>),
+    /// Where drawn strands begin, whose shape they keep: no style bends them.
+    Drawn(Drawn),
 }
 
 /// How hair grows on a mesh. Points and directions are in the mesh's frame.
@@ -206,11 +210,14 @@ struct Root {
 /// Grows hair on the mesh.
 pub fn grow(mesh: &TriMesh, settings: &GroomSettings) -> Result<Groom, GeometryError> {
     check(mesh, settings)?;
+    if let Placement::Drawn(strands) = &settings.placement {
+        return drawn::attach(mesh, settings, strands);
+    }
     let (faces, density) = (settings.faces.as_deref(), settings.density.as_deref());
     let spacing = match settings.placement {
         Placement::Spacing(distance) => distance,
         Placement::Count(count) => poisson::spacing_for_count(poisson::weighted_area(mesh, faces, density)?, count),
-        Placement::At(_) => 0.0,
+        Placement::At(_) | Placement::Drawn(_) => 0.0,
     };
     let scatter = |distance: f64, name: u64| {
         // Without area there is no distance either.
@@ -298,6 +305,7 @@ pub fn expected_strands(mesh: &TriMesh, settings: &GroomSettings) -> Result<u64,
         }
         Placement::Count(count) => Ok(*count),
         Placement::At(points) => Ok(points.len() as u64),
+        Placement::Drawn(strands) => Ok(strands.offsets.len().saturating_sub(1) as u64),
     }
 }
 
@@ -365,6 +373,8 @@ fn check(mesh: &TriMesh, settings: &GroomSettings) -> Result<(), GeometryError> 
     let positive = |name, value: f64| require(value > 0.0 && value.is_finite(), name, value, "positive");
     let fraction = |name, value: f64| require((0.0..=1.0).contains(&value), name, value, "between 0 and 1");
     match &settings.placement {
+        // Files were checked when they were read.
+        Placement::Drawn(_) => {}
         Placement::Spacing(distance) => positive("spacing of the roots", *distance)?,
         Placement::Count(count) => require(*count > 0, "number of strands", *count as f64, "at least 1")?,
         Placement::At(points) => {

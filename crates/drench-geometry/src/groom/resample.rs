@@ -18,7 +18,7 @@ pub(super) fn resample(grower: &Grower, line: &[DVec3], length: f64, layer: f64,
 }
 
 /// Points at multiples of `step` along the line.
-fn along(line: &[DVec3], step: f64, out: &mut [DVec3]) {
+pub(super) fn along(line: &[DVec3], step: f64, out: &mut [DVec3]) {
     let (mut k, mut passed) = (0, 0.0);
     let mut size = line[0].distance(line[1]);
     for (i, slot) in out.iter_mut().enumerate() {

@@ -58,7 +58,8 @@ pub fn load_mesh(path: &Path, unit: f64, animation: Option<&str>) -> Result<Load
     finish(path, unit, parse(path, &read(path)?)?)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, GeometryError> {
+/// The bytes of a file, unless there are too many.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, GeometryError> {
     let refuse = |source| GeometryError::Read { path: path.into(), source };
     let bytes = read_file(path, LARGEST + 1).map_err(refuse)?;
     if bytes.len() as u64 > LARGEST {

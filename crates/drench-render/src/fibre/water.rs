@@ -25,7 +25,7 @@ const SHININESS: f32 = 400.0;
 
 /// Water at a point of a strand.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Water {
+pub struct Water {
     /// How full the fibre is, 0 to 1.
     pub inside: f32,
     /// How far a film hides the surface of the fibre, 0 to 1.

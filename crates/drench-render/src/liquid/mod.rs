@@ -9,7 +9,9 @@ use crate::{LiquidLook, LiquidStyle, Quality, RenderError, Settings};
 use drench_io::{Frame, ParticleBody, ParticleKind, StrandBody};
 use glam::Vec3;
 use std::f32::consts::PI;
-use surface::{Mesh, Recipe};
+use surface::Recipe;
+
+pub use surface::Surface;
 
 /// Radius of particles that carry none [m].
 pub(crate) const DEFAULT_RADIUS: f32 = 5e-3;
@@ -64,7 +66,7 @@ impl Liquids {
         let strands = body.offsets.len().saturating_sub(1).max(1);
         let children = body.children.as_ref().map_or(0, |children| children.guides.len());
         let hairs = 1.0 + children as f32 / strands as f32;
-        let mut drops = Mesh::default();
+        let mut drops = Surface::default();
         for strand in body.offsets.windows(2) {
             let range = strand[0] as usize..strand[1] as usize;
             let Some([.., before, tip]) = body.positions.get(range.clone()) else { continue };
@@ -83,7 +85,7 @@ impl Liquids {
     }
 
     /// Adds a surface of the last body.
-    fn append(&mut self, Mesh { positions, normals, triangles }: Mesh) {
+    fn append(&mut self, Surface { positions, normals, triangles }: Surface) {
         let (number, first) = (self.bodies.len() as u32 - 1, self.mesh.positions.len() as u32);
         self.mesh.positions.extend(positions);
         self.mesh.normals.extend(normals);
@@ -92,53 +94,49 @@ impl Liquids {
     }
 
     fn add(&mut self, body: &ParticleBody, settings: &Settings) -> Result<(), RenderError> {
-        let particles = Particles::read(body)?;
-        self.skipped += particles.skipped;
         let look = settings.liquid;
-        let Some(radius) = usual(&particles.radii) else { return Ok(()) };
-        let cube = if settings.quality == Quality::Beauty { 0.7 } else { 1.0 };
-        let recipe = Recipe { radius, cube, rounds: (look.smoothing.clamp(0.0, 4.0) * 16.0 / cube).round() as u32 };
-        let middle = median(&particles.positions);
-        let (mut main, mut small) = (Vec::with_capacity(particles.positions.len()), Mesh::default());
-        for (&p, &r) in particles.positions.iter().zip(&particles.radii) {
-            if (p - middle).abs().max_element() > FARTHEST * radius {
-                self.skipped += 1;
-            } else if r < SMALL * radius {
-                // A ball of the volume that the particle stands for.
-                surface::ball(p, r * (6.0 / PI).cbrt(), &mut small);
-            } else {
-                main.push(p);
-            }
+        let (mesh, radius, skipped) = reconstruct(body, look.smoothing, settings.quality)?;
+        self.skipped += skipped;
+        if let Some(radius) = radius {
+            self.bodies.push(Body { look, gap: 2.0 * radius });
+            self.append(mesh);
         }
-        let failed = |reason| RenderError::Surface { body: body.name.clone(), reason };
-        let mesh = surface::extract(&main, recipe).map_err(failed)?;
-        self.bodies.push(Body { look, gap: 2.0 * radius });
-        self.append(mesh);
-        self.append(small);
         Ok(())
     }
 }
 
-/// The surface of a frame's liquids, and of the drops that hang on hair.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct LiquidSurface {
-    /// Vertex positions [m].
-    pub positions: Vec<[f32; 3]>,
-    /// Unit normals, outwards.
-    pub normals: Vec<[f32; 3]>,
-    /// Vertices of each triangle, counter-clockwise from outside.
-    pub triangles: Vec<[u32; 3]>,
+/// The surface of a liquid's particles; `smoothing` as in its look, 1 is usual.
+pub fn surface(body: &ParticleBody, smoothing: f32, quality: Quality) -> Result<Surface, RenderError> {
+    Ok(reconstruct(body, smoothing, quality)?.0)
 }
 
-impl LiquidSurface {
-    /// The surface as pictures show it.
-    pub fn of(frame: &Frame, settings: &Settings) -> Result<Self, RenderError> {
-        let mut liquids = Liquids::default();
-        liquids.gather(frame, settings)?;
-        let vectors = |vectors: &[Vec3]| vectors.iter().map(|v| v.to_array()).collect();
-        let mesh = liquids.mesh;
-        Ok(Self { positions: vectors(&mesh.positions), normals: vectors(&mesh.normals), triangles: mesh.triangles })
+/// The surface of a liquid, the usual radius of its particles, if it has any [m], and how many of them were left out.
+fn reconstruct(
+    body: &ParticleBody,
+    smoothing: f32,
+    quality: Quality,
+) -> Result<(Surface, Option<f32>, u64), RenderError> {
+    let particles = Particles::read(body)?;
+    let mut skipped = particles.skipped;
+    let Some(radius) = usual(&particles.radii) else { return Ok((Surface::default(), None, skipped)) };
+    let cube = if quality == Quality::Beauty { 0.7 } else { 1.0 };
+    let recipe = Recipe { radius, cube, rounds: (smoothing.clamp(0.0, 4.0) * 16.0 / cube).round() as u32 };
+    let middle = median(&particles.positions);
+    let (mut main, mut small) = (Vec::with_capacity(particles.positions.len()), Surface::default());
+    for (&p, &r) in particles.positions.iter().zip(&particles.radii) {
+        if (p - middle).abs().max_element() > FARTHEST * radius {
+            skipped += 1;
+        } else if r < SMALL * radius {
+            // A ball of the volume that the particle stands for.
+            surface::ball(p, r * (6.0 / PI).cbrt(), &mut small);
+        } else {
+            main.push(p);
+        }
     }
+    let failed = |reason| RenderError::Surface { body: body.name.clone(), reason };
+    let mut mesh = surface::extract(&main, recipe).map_err(failed)?;
+    mesh.append(small);
+    Ok((mesh, Some(radius), skipped))
 }
 
 /// The particles of a body that can be drawn.

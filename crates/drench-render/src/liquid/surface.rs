@@ -24,11 +24,23 @@ const NORMAL_ROUNDS: u32 = 3;
 
 /// A closed mesh, triangles counter-clockwise from outside.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Mesh {
+pub struct Surface {
+    /// Vertices [m].
     pub positions: Vec<Vec3>,
     /// Unit normals, outwards.
     pub normals: Vec<Vec3>,
+    /// Vertex indices of each triangle.
     pub triangles: Vec<[u32; 3]>,
+}
+
+impl Surface {
+    /// Adds another surface to this one.
+    pub fn append(&mut self, other: Self) {
+        let first = self.positions.len() as u32;
+        self.positions.extend(other.positions);
+        self.normals.extend(other.normals);
+        self.triangles.extend(other.triangles.into_iter().map(|t| t.map(|v| v + first)));
+    }
 }
 
 /// How a surface is made of particles.
@@ -43,9 +55,9 @@ pub(crate) struct Recipe {
 }
 
 /// The surface around particles; finite positions only.
-pub(crate) fn extract(particles: &[Vec3], recipe: Recipe) -> Result<Mesh, String> {
+pub(crate) fn extract(particles: &[Vec3], recipe: Recipe) -> Result<Surface, String> {
     if particles.is_empty() {
-        return Ok(Mesh::default());
+        return Ok(Surface::default());
     }
     let points: Vec<Vector3<f32>> = particles.iter().map(|p| Vector3::new(p.x, p.y, p.z)).collect();
     let mut parameters = Parameters::new(recipe.radius, SUPPORT * recipe.radius, recipe.cube * recipe.radius);
@@ -87,7 +99,7 @@ pub(crate) fn extract(particles: &[Vec3], recipe: Recipe) -> Result<Mesh, String
 }
 
 /// Numbers vertices and triangles by where they are: the blocks come in an order that says nothing.
-fn in_order(positions: Vec<Vec3>, mut triangles: Vec<[u32; 3]>) -> Mesh {
+fn in_order(positions: Vec<Vec3>, mut triangles: Vec<[u32; 3]>) -> Surface {
     let rank = |v: u32| {
         positions[v as usize].to_array().map(|x| {
             let bits = x.to_bits();
@@ -106,7 +118,7 @@ fn in_order(positions: Vec<Vec3>, mut triangles: Vec<[u32; 3]>) -> Mesh {
     });
     triangles.par_sort_unstable();
     let positions = order.par_iter().map(|&v| positions[v as usize]).collect();
-    Mesh { positions, normals: Vec::new(), triangles }
+    Surface { positions, normals: Vec::new(), triangles }
 }
 
 /// The triangles around each vertex.
@@ -168,7 +180,7 @@ impl Around {
     }
 
     /// Means of the triangles' normals, weighted by area.
-    fn normals(&self, mesh: &Mesh) -> Vec<Vec3> {
+    fn normals(&self, mesh: &Surface) -> Vec<Vec3> {
         let normal = |v: usize| {
             let flat = |&t: &u32| {
                 let [a, b, c] = mesh.triangles[t as usize].map(|v| mesh.positions[v as usize]);
@@ -200,7 +212,7 @@ fn smoothstep(x: f32) -> f32 {
 }
 
 /// A ball of 32 triangles with exact normals, of the volume of a true one.
-pub(crate) fn ball(centre: Vec3, radius: f32, mesh: &mut Mesh) {
+pub(crate) fn ball(centre: Vec3, radius: f32, mesh: &mut Surface) {
     const CORNERS: [Vec3; 6] = [Vec3::X, Vec3::Z, Vec3::NEG_X, Vec3::NEG_Z, Vec3::Y, Vec3::NEG_Y];
     // An octahedron with each side cut in four holds 0.7026 of the ball's volume.
     let radius = radius * 1.125;
@@ -227,7 +239,7 @@ mod tests {
 
     const RECIPE: Recipe = Recipe { radius: 0.01, cube: 0.75, rounds: 8 };
 
-    fn volume(mesh: &Mesh) -> f32 {
+    fn volume(mesh: &Surface) -> f32 {
         let part = |t: &[u32; 3]| {
             let [a, b, c] = t.map(|v| mesh.positions[v as usize]);
             a.dot(b.cross(c)) / 6.0
@@ -288,7 +300,7 @@ mod tests {
     #[test]
     fn the_grid_stands_still() {
         let mut particles = lattice(|p| p.length() < 0.1);
-        let near = |mesh: &Mesh| mesh.positions.iter().filter(|p| p.length() < 0.3).copied().collect::<Vec<_>>();
+        let near = |mesh: &Surface| mesh.positions.iter().filter(|p| p.length() < 0.3).copied().collect::<Vec<_>>();
         particles.push(Vec3::new(0.7, 0.0, 0.0));
         let one = near(&extract(&particles, RECIPE).unwrap());
         *particles.last_mut().unwrap() = Vec3::new(-0.913, 0.421, 0.3);
@@ -300,8 +312,8 @@ mod tests {
 
     #[test]
     fn nothing_has_no_surface_and_a_cut_octahedron_is_a_ball() {
-        assert_eq!(extract(&[], RECIPE).unwrap(), Mesh::default());
-        let mut mesh = Mesh::default();
+        assert_eq!(extract(&[], RECIPE).unwrap(), Surface::default());
+        let mut mesh = Surface::default();
         ball(Vec3::new(0.1, -0.4, 0.2), 0.05, &mut mesh);
         let expected = 4.0 / 3.0 * PI * 0.05_f32.powi(3);
         assert!((volume(&mesh) / expected - 1.0).abs() < 0.02, "{}", volume(&mesh) / expected);

@@ -1,11 +1,11 @@
 //! `[[groom]]`: strands on a solid, and their style.
 
 use super::{Csm, Dftl, Pbd, Shade, Strand, StrandModel, WetHair};
-use crate::declare::{section, tagged};
+use crate::declare::{section, tagged, words};
 use crate::expression::{Expression, SURFACE_VARIABLES};
 use crate::form::{
     Form, Reader, count, either, expression, expressions, flattened, name_of, path, points, quantity, reference_to,
-    table, text, texts, vector,
+    table, text, texts, vector, word,
 };
 use crate::tree::{Place, Table};
 use crate::units::{LENGTH, RATIO};
@@ -13,7 +13,7 @@ use glam::DVec3;
 use std::path::PathBuf;
 
 section! {
-    /// Strands on a solid. Exactly one of `spacing`, `strands` and `at` says where the roots are.
+    /// Strands on a solid. Exactly one of `spacing`, `strands`, `at` and `import` says where the roots are.
     pub struct Groom {
         /// Name, by which overrides and pictures refer to it.
         pub name: String = name_of("groom").required(),
@@ -28,10 +28,12 @@ section! {
         /// Single strands, instead of `spacing`: each grows from the surface point that is nearest to one of these points,
         /// which are in the solid's frame [m].
         pub at: Vec<DVec3> = points(LENGTH, 1_000_000).or_as([], "none"),
+        /// Strands that were drawn in another program, instead of `spacing`: they keep their shape, so nothing here bends them.
+        pub import: Option<Import> = table().optional_as("none"),
         /// Share of the strands that grow, 0 to 1, over the surface.
         pub density: Option<Map> = map().optional_as("1 everywhere"),
-        /// Length of a strand [m].
-        pub length: f64 = quantity(LENGTH).above(0.0).at_most(1e3).required(),
+        /// Length of a strand [m]. Needed unless strands are imported.
+        pub length: f64 = quantity(LENGTH).above(0.0).at_most(1e3).or_as(0.1, "that of imported strands"),
         /// Multiplier of the length over the surface.
         pub length_map: Option<Map> = map().optional_as("1 everywhere"),
         /// Random variation of the length: 0.2 is 20 % up or down.
@@ -90,6 +92,37 @@ model = "pbd"
 "#
 }
 
+section! {
+    /// Strands from a file: `.hair`, lines of an `.obj`, `BasisCurves` of a `.usda` or `.usdc`, curves of an
+    /// `.abc`. Each is moved to the nearest point of
+    /// the solid and gets `vertices` vertices at equal distances.
+    pub struct Import {
+        /// The file.
+        pub path: PathBuf = path().required(),
+        /// Metres per unit of the file.
+        pub unit: f64 = quantity(RATIO).at_least(1e-9).at_most(1e9).or(1.0),
+        /// The axis of the file that is up.
+        pub up: UpAxis = word().or(UpAxis::Y),
+    }
+    example r#"
+[[groom]]
+name = "drawn"
+on = "head"
+vertices = 20
+import = { path = "wStraight.hair", unit = 0.0254, up = "z" }
+"#
+}
+
+words! {
+    /// An axis that is up.
+    pub enum UpAxis {
+        /// As in Drench, Houdini and Maya.
+        Y = "y",
+        /// As in Blender, and in the models that come as `.hair`.
+        Z = "z",
+    }
+}
+
 /// Where the roots of a groom are.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Roots<'a> {
@@ -99,21 +132,26 @@ pub enum Roots<'a> {
     Count(u64),
     /// At the surface points nearest to these, in the solid's frame [m].
     At(&'a [DVec3]),
+    /// Where the strands of a file begin.
+    Import(&'a Import),
 }
 
 impl Groom {
     /// Where the roots are.
     pub fn roots(&self) -> Roots<'_> {
-        match (self.spacing, self.strands) {
-            (Some(distance), _) => Roots::Spacing(distance),
-            (_, Some(count)) => Roots::Count(count),
+        match (self.spacing, self.strands, &self.import) {
+            (Some(distance), ..) => Roots::Spacing(distance),
+            (_, Some(count), _) => Roots::Count(count),
+            (.., Some(import)) => Roots::Import(import),
             _ => Roots::At(&self.at),
         }
     }
 }
 
 fn check_groom(groom: &Groom, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
-    const WAYS: [&str; 3] = ["spacing", "strands", "at"];
+    const WAYS: [&str; 4] = ["spacing", "strands", "at", "import"];
+    const SHAPES: [&str; 9] =
+        ["length_map", "length_variation", "comb", "lay", "direction_map", "hang", "curl", "clump", "noise"];
     let mut given: Vec<_> = WAYS.iter().filter_map(|key| table.entry(key)).collect();
     if given.len() > 1 {
         given.retain(|entry| entry.key != "at" || !groom.at.is_empty());
@@ -131,6 +169,33 @@ fn check_groom(groom: &Groom, table: &Table, place: Place, reader: &mut Reader) 
         [first, .., last] => {
             let message = format!("`{}` and `{}` both say where the strands are", first.key, last.key);
             reader.error(last.place, message, "keep one of them");
+        }
+    }
+    if table.entry("length").is_none() && groom.import.is_none() {
+        reader.error(place, "the key `length` is missing", "add length = \"10 cm\"");
+    }
+    if groom.import.is_some() {
+        // A resolved scene writes defaults out, which say nothing.
+        let bends = [
+            groom.length_map.is_some(),
+            groom.length_variation != 0.0,
+            groom.comb != DVec3::ZERO,
+            groom.lay != 0.0,
+            groom.direction_map.is_some(),
+            groom.hang != 0.0,
+            groom.curl.is_some(),
+            groom.clump.is_some(),
+            groom.noise.is_some(),
+        ];
+        for (key, _) in SHAPES.iter().zip(bends).filter(|(_, bends)| *bends) {
+            let at = table.entry(key).map_or(place, |entry| entry.place);
+            let message = format!("imported strands have their own shape, which `{key}` would change");
+            reader.error(at, message, format!("leave `{key}` out"));
+        }
+        if groom.wet.as_ref().is_some_and(|wet| wet.straight || wet.curl.is_some()) {
+            let at = table.entry("wet").map_or(place, |entry| entry.place);
+            let message = "imported strands have one shape, wet or dry";
+            reader.error(at, message, "leave `straight` and `curl` of `wet` out");
         }
     }
     let widest = groom.csm.half_width.unwrap_or(0.0).max(groom.csm.tip_half_width.unwrap_or(0.0));

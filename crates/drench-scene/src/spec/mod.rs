@@ -21,7 +21,7 @@ pub use collision::{Collision, Continuous};
 pub use cord::{Bending, Clamp, Cord, CordMaterial, CordShape, Curve, Hold, RestForm, Torsion};
 pub use expect::{Expectation, Over};
 pub use grains::{Bridge, Distribution, GrainFill, Grains, Pour, Wetness};
-pub use groom::{Clump, Curl, DirectionMap, Groom, Map, MapSource, NoiseStyle, Roots};
+pub use groom::{Clump, Curl, DirectionMap, Groom, Import, Map, MapSource, NoiseStyle, Roots, UpAxis};
 pub use light::{Ground, Light, Sky};
 pub use liquid::{Drain, Emitter, Liquid, LiquidFill, LiquidMaterial, LiquidMethod, Outlet, Region, ViscositySolver};
 pub use render::{

@@ -2,10 +2,14 @@
 
 mod bench;
 mod check;
+mod export;
 mod info;
+mod plot;
 mod render;
+mod report;
 mod run;
 mod scenes;
+mod sweep;
 mod validate;
 mod view;
 
@@ -19,7 +23,11 @@ pub fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Scenes(arguments) => scenes::scenes(arguments),
         Command::Check(arguments) => check::check(arguments),
         Command::Render(arguments) => render::render(arguments),
+        Command::Export(arguments) => export::export(arguments),
         Command::Info(arguments) => info::info(arguments),
+        Command::Plot(arguments) => plot::plot(arguments),
+        Command::Report(arguments) => report::report(arguments),
+        Command::Sweep(arguments) => sweep::sweep(arguments),
         Command::Bench(arguments) => bench::bench(arguments),
         Command::Validate(arguments) => validate::validate(arguments),
         Command::View(arguments) => view::view(arguments),

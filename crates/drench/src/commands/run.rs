@@ -1,6 +1,6 @@
 //! `drench run`: from a scene to frames, statistics, pictures and a movie.
 
-pub mod session;
+pub(super) mod session;
 mod summary;
 
 use super::use_threads;
@@ -32,7 +32,7 @@ fn simulate(arguments: &RunArguments, progress: &mut Progress) -> Result<(), Fai
     let folder = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&scene.name));
     interrupt::listen();
 
-    let start = if arguments.resume { Start::Resume } else { Start::New { replace: arguments.force } };
+    let start = Start::of(arguments);
     let mut session = Session::open(&scene, arguments, start, &folder, threads, &interrupt::asked, progress)?;
     session.write_frames(progress)?;
     session.finish_pictures(progress);
@@ -56,7 +56,7 @@ fn simulate(arguments: &RunArguments, progress: &mut Progress) -> Result<(), Fai
 }
 
 /// The scene with everything that the arguments change in it.
-fn resolved_scene(arguments: &RunArguments) -> Result<Scene, Failure> {
+pub(super) fn resolved_scene(arguments: &RunArguments) -> Result<Scene, Failure> {
     let frames = arguments.frames.map(|frames| ("simulation.frames".to_owned(), frames.to_string()));
     let seed = arguments.seed.map(|seed| ("simulation.seed".to_owned(), seed.to_string()));
     let further: Vec<_> = frames.into_iter().chain(seed).collect();

@@ -48,6 +48,13 @@ pub enum Start {
     Branch { frame: u32 },
 }
 
+impl Start {
+    /// Where the arguments of `drench run` begin.
+    pub fn of(arguments: &RunArguments) -> Self {
+        if arguments.resume { Self::Resume } else { Self::New { replace: arguments.force } }
+    }
+}
+
 impl<'a> Session<'a> {
     /// Makes or takes up the run folder and brings the simulation to where it goes on. `stop` is asked between frames.
     pub fn open(
@@ -353,6 +360,17 @@ fn same_run(earlier: &RunRecord, now: &RunRecord) -> Result<(), Failure> {
         None => " one is longer than the other".to_owned(),
     };
     Err(Failure::Input(format!("cannot go on with this run: its scene was another:{difference}\n  {fix}")))
+}
+
+/// Whether a folder holds this run with all its frames, or as far as it gets. Another run in it is an error.
+pub fn is_done(path: &Path, scene: &Scene, arguments: &RunArguments) -> Result<bool, Failure> {
+    let earlier = RunRecord::read(path)?;
+    let now = new_record(scene, arguments, earlier.threads);
+    same_run(&earlier, &now).map_err(|failure| Failure::Input(format!("{}: {failure}", path.display())))?;
+    // Frames come first, then pictures: an interrupt between the two leaves no movie.
+    let drawn = arguments.no_render || now.frames < 2 || path.join("movie.mp4").exists();
+    let ended = earlier.status == RunStatus::Diverged || earlier.status == RunStatus::Finished && drawn;
+    Ok(ended && earlier.frames == now.frames)
 }
 
 /// Rewinds the folder and brings the simulation to where it goes on. Returns the statistics so far.

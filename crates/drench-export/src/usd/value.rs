@@ -1,0 +1,64 @@
+//! Values of USD attributes.
+
+use std::borrow::Cow;
+
+/// A value, borrowed where it is large.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value<'a> {
+    /// A word.
+    Token(&'a str),
+    /// Words.
+    Tokens(Vec<&'a str>),
+    /// A number.
+    Float(f32),
+    /// Two numbers.
+    Float2([f32; 2]),
+    /// A transform: rows of a matrix that points are multiplied to from the left.
+    Matrix([[f64; 4]; 4]),
+    /// Whole numbers.
+    Ints(Cow<'a, [u32]>),
+    /// Whole numbers of 64 bits.
+    Longs(Vec<i64>),
+    /// Numbers.
+    Floats(Cow<'a, [f32]>),
+    /// Pairs.
+    Pairs(Cow<'a, [[f32; 2]]>),
+    /// Vectors.
+    Vectors(Cow<'a, [[f32; 3]]>),
+}
+
+impl Value<'_> {
+    /// The numbers, little-endian, one after the other. Words are separated by zeros.
+    pub fn bytes(&self) -> Vec<u8> {
+        fn all<const N: usize>(values: impl ExactSizeIterator<Item = [u8; N]>) -> Vec<u8> {
+            let mut bytes = Vec::with_capacity(N * values.len());
+            values.for_each(|value| bytes.extend_from_slice(&value));
+            bytes
+        }
+        match self {
+            Self::Token(word) => word.as_bytes().to_vec(),
+            Self::Tokens(words) => words.join("\0").into_bytes(),
+            Self::Float(x) => x.to_le_bytes().to_vec(),
+            Self::Float2(pair) => all(pair.iter().map(|x| x.to_le_bytes())),
+            Self::Matrix(rows) => all(rows.as_flattened().iter().map(|x| x.to_le_bytes())),
+            Self::Ints(values) => all(values.iter().map(|x| x.to_le_bytes())),
+            Self::Longs(values) => all(values.iter().map(|x| x.to_le_bytes())),
+            Self::Floats(values) => all(values.iter().map(|x| x.to_le_bytes())),
+            Self::Pairs(values) => all(values.as_flattened().iter().map(|x| x.to_le_bytes())),
+            Self::Vectors(values) => all(values.as_flattened().iter().map(|x| x.to_le_bytes())),
+        }
+    }
+
+    /// Number of values of an array; nothing for a single one.
+    pub fn length(&self) -> Option<usize> {
+        match self {
+            Self::Token(_) | Self::Float(_) | Self::Float2(_) | Self::Matrix(_) => None,
+            Self::Tokens(words) => Some(words.len()),
+            Self::Ints(values) => Some(values.len()),
+            Self::Longs(values) => Some(values.len()),
+            Self::Floats(values) => Some(values.len()),
+            Self::Pairs(values) => Some(values.len()),
+            Self::Vectors(values) => Some(values.len()),
+        }
+    }
+}

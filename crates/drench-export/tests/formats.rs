@@ -1,0 +1,215 @@
+//! Exports of made-up runs: what goes in comes out again.
+
+use drench_export::{ExportError, Options, Source, Target, format};
+use drench_geometry::groom::drawn::{self, Drawn, Up};
+use drench_io::{
+    Attribute, Domain, Frame, ParticleBody, RunFolder, RunRecord, RunStatus, SolidBody, StrandBody, Values,
+};
+use drench_scene::Scene;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+const SCENE: &str = "name = 'made-up'\n[[solid]]\nname = 'skin'\nshape = { kind = 'sphere', radius = 0.1 }\n[[groom]]\nname = 'hair'\non = \
+                     'skin'\nstrands = 3\nlength = 0.1\nwet = { soak = 1 }\n[[camera]]\nname = 'main'\nposition = [0, 0, 1]\n";
+
+/// Strands of these numbers of vertices that move, get wet at frame 2 and dry again.
+fn frame(index: u32, counts: &[usize], particles: usize) -> Frame {
+    let mut offsets = vec![0];
+    counts.iter().for_each(|count| offsets.push(offsets[offsets.len() - 1] + *count as u32));
+    let total = offsets[counts.len()] as usize;
+    let position = |i: usize| [0.01 * i as f32, 0.1 * index as f32, -0.5];
+    let wet = if index == 2 { 1.0 } else { 0.0 };
+    let scalar = |x: f32, n: usize| Attribute { domain: Domain::Vertex, values: Values::F32(vec![x; n]) };
+    let strands = StrandBody {
+        name: "hair".into(),
+        offsets,
+        positions: (0..total).map(position).collect(),
+        attributes: BTreeMap::from([
+            ("radius".to_owned(), scalar(40e-6, total)),
+            ("wetness".to_owned(), scalar(wet, total)),
+            ("fibre_water".to_owned(), scalar(wet, total)),
+            ("film".to_owned(), scalar(20e-6 * wet, total)),
+        ]),
+        children: None,
+    };
+    let liquid = ParticleBody {
+        name: "liquid".into(),
+        positions: (0..particles).map(position).collect(),
+        attributes: BTreeMap::from([("radius".to_owned(), scalar(1e-3, particles))]),
+        ..ParticleBody::default()
+    };
+    let skin = SolidBody {
+        name: "skin".into(),
+        positions: vec![[0.0; 3], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]],
+        triangles: vec![[0, 1, 2]],
+        ..SolidBody::default()
+    };
+    let time = f64::from(index) / 25.0;
+    Frame { index, time, strands: vec![strands], solids: vec![skin], particles: vec![liquid] }
+}
+
+fn scene(folder: &Path) -> Scene {
+    let source = drench_scene::Source::Text { name: "made-up".into(), text: SCENE.into(), directory: folder.into() };
+    drench_scene::load(source, None, &[]).unwrap()
+}
+
+/// A run of `frames` frames.
+fn run(folder: &Path, frames: u32, counts: &[usize]) -> PathBuf {
+    let record = RunRecord {
+        name: "made-up".into(),
+        version: "0".into(),
+        seed: 1,
+        threads: 1,
+        size: None,
+        frames,
+        fps: 25.0,
+        status: RunStatus::Finished,
+        started: String::new(),
+        updated: String::new(),
+        wall_seconds: 0.0,
+        base: folder.into(),
+        scene: SCENE.into(),
+    };
+    let path = folder.join("run");
+    let mut run = RunFolder::create(&path, record, true).unwrap();
+    for index in 0..frames {
+        run.write_frame(&frame(index, counts, 3 * index as usize)).unwrap();
+    }
+    path
+}
+
+fn open(run: &Path, wanted: impl Fn(u32) -> bool) -> Source {
+    Source::open(run, scene(run), Options::default(), wanted).unwrap()
+}
+
+fn export(run: &Path, name: &str, out: &Path) -> Result<Vec<PathBuf>, ExportError> {
+    let format = format::find(name).unwrap();
+    let mut source = open(run, |_| true);
+    let target = Target::new(out, format.layout, format.endings, true)?;
+    let mut writer = (format.begin)(source.shot(), &Options::default(), target.place())?;
+    for index in source.shot().frames.clone() {
+        writer.frame(&source.moment(index)?)?;
+    }
+    writer.finish()?;
+    Ok(target.commit()?.into_iter().map(|file| file.path).collect())
+}
+
+/// The first frame's hair, from its file.
+fn hair_of(path: &Path) -> Drawn {
+    drawn::load(path, 1.0, Up::Y).unwrap()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn strands_come_back_from_every_format_that_can_be_read(counts in prop::collection::vec(2_usize..40, 1..60)) {
+        let folder = tempfile::tempdir().unwrap();
+        let run = run(folder.path(), 2, &counts);
+        let first = open(&run, |_| true).moment(0).unwrap();
+        let near = |drawn: &Drawn| {
+            let same = drawn.positions.iter().zip(&first.curves[0].positions);
+            drawn.offsets == first.curves[0].offsets
+                && same.into_iter().all(|(a, b)| a.as_vec3().to_array() == *b)
+        };
+        for name in ["usdc", "usda"] {
+            let out = folder.path().join(format!("a.{name}"));
+            export(&run, name, &out).unwrap();
+            prop_assert!(near(&hair_of(&out)), "{}", name);
+        }
+        let files = export(&run, "hair", &folder.path().join("hair")).unwrap();
+        prop_assert_eq!(files.len(), 2);
+        prop_assert!(near(&hair_of(&files[0])));
+        let files = export(&run, "obj", &folder.path().join("obj")).unwrap();
+        // Lines of two vertices that share one are joined, and none do here.
+        prop_assert!(near(&hair_of(&files[0])));
+    }
+}
+
+#[test]
+fn the_same_run_gives_the_same_bytes_and_a_part_has_the_values_of_the_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = run(folder.path(), 6, &[4, 7, 2]);
+    for name in ["usdc", "usda", "usdz"] {
+        let [a, b] = ["a", "b"].map(|stem| folder.path().join(format!("{stem}.{name}")));
+        export(&run, name, &a).unwrap();
+        export(&run, name, &b).unwrap();
+        assert_eq!(fs::read(&a).unwrap(), fs::read(&b).unwrap(), "{name}");
+    }
+    let mut whole = open(&run, |_| true);
+    let moments: Vec<_> = (0..6).map(|index| whole.moment(index).unwrap()).collect();
+    let mut part = open(&run, |frame| frame >= 4);
+    assert_eq!(part.shot().frames, [4, 5]);
+    let fourth = part.moment(4).unwrap();
+    assert_eq!(fourth, moments[4]);
+    // It was wet at frame 2, and gloss fades faster than darkness.
+    let at = |name: &str| fourth.curves[0].scalars(name).unwrap()[0];
+    assert!(at("wet_spec") > 0.5 && at("wet_spec") < at("wet_dark") && at("wet_dark") < 1.0 && at("wetness") == 0.0);
+}
+
+#[test]
+fn archives_hold_the_layer_at_a_multiple_of_64_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = run(folder.path(), 3, &[5, 5]);
+    let [layer, archive] = ["a.usdc", "a.usdz"].map(|name| folder.path().join(name));
+    export(&run, "usdc", &layer).unwrap();
+    export(&run, "usdz", &archive).unwrap();
+    let (layer, archive) = (fs::read(&layer).unwrap(), fs::read(&archive).unwrap());
+    let short = |at: usize| usize::from(u16::from_le_bytes([archive[at], archive[at + 1]]));
+    assert_eq!((&archive[..4], short(8)), (&b"PK\x03\x04"[..], 0));
+    let start = 30 + short(26) + short(28);
+    assert!(start.is_multiple_of(64) && archive[start..start + layer.len()] == layer);
+    assert_eq!(&archive[30..30 + short(26)], b"made_up.usdc");
+    assert_eq!(&archive[archive.len() - 22..archive.len() - 18], b"PK\x05\x06");
+}
+
+#[test]
+fn what_never_changes_is_written_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let size = |frames: u32| {
+        let path = folder.path().join("a.usdc");
+        export(&run(folder.path(), frames, &[100; 40]), "usdc", &path).unwrap();
+        fs::metadata(&path).unwrap().len() as f64
+    };
+    // Of a dry frame only positions and liquid are new; of all frames of 4000 vertices that is 12 bytes each.
+    let (few, many) = (size(10), size(30));
+    assert!((many - few) / 20.0 < 1.2 * 4000.0 * (12.0 + 8.0), "{}", (many - few) / 20.0);
+}
+
+#[test]
+fn a_run_without_hair_is_no_hair_file_and_damaged_frames_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = run(folder.path(), 3, &[3]);
+    fs::write(path.join("frames/000001.drench"), b"nonsense").unwrap();
+    let mut source = open(&path, |_| true);
+    assert!(source.moment(0).is_ok());
+    let error = source.moment(1).unwrap_err();
+    assert!(matches!(&error, ExportError::Run(_)) && !error.is_storage(), "{error}");
+    assert!(source.moment(2).is_ok());
+    let empty = tempfile::tempdir().unwrap();
+    let error = Source::open(empty.path(), scene(empty.path()), Options::default(), |_| true).unwrap_err();
+    assert!(error.to_string().contains("run.json"), "{error}");
+    let bald = run(empty.path(), 2, &[]);
+    let out = empty.path().join("hair");
+    let error = export(&bald, "hair", &out).unwrap_err().to_string();
+    assert!(error.contains("no hair") && !out.exists(), "{error}");
+}
+
+#[test]
+fn a_layer_with_any_byte_changed_or_missing_is_read_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.usdc");
+    export(&run(folder.path(), 2, &[3; 20]), "usdc", &path).unwrap();
+    let sound = fs::read(&path).unwrap();
+    // The tables are at the end, and one byte of them can lead anywhere.
+    let tables = sound.len() - 3000.min(sound.len());
+    for at in (0..tables).step_by(97).chain(tables..sound.len()) {
+        let mut bytes = sound.clone();
+        bytes[at] ^= [0xff, 0x01, 0x80][at % 3];
+        fs::write(&path, &bytes).unwrap();
+        let _ = drawn::load(&path, 1.0, Up::Y);
+        fs::write(&path, &sound[..at]).unwrap();
+        assert!(drawn::load(&path, 1.0, Up::Y).is_err(), "{at}");
+    }
+}
