@@ -20,10 +20,12 @@ fn main() -> ExitCode {
     let done = match arguments.iter().map(String::as_str).collect::<Vec<_>>().as_slice() {
         ["test"] => test(),
         ["clients"] => clients(),
+        ["viewer"] => viewer(),
         ["docs"] => docs(),
         _ => {
             eprintln!("usage: cargo xtask test      run every check of the project");
             eprintln!("       cargo xtask clients   open exports with USD, Blender and VTK: the last of these checks");
+            eprintln!("       cargo xtask viewer    test the viewer in a real browser: one of these checks");
             eprintln!("       cargo xtask docs      write the generated pages of docs/ anew");
             return ExitCode::from(2);
         }
@@ -34,9 +36,9 @@ fn main() -> ExitCode {
 /// Runs every check, stops at the first that fails.
 fn test() -> bool {
     println!(
-        "What the tests need comes with cargo, except for a browser and the programs that exports are opened with: Chromium is"
+        "What the tests need comes with cargo, except for the programs that exports are opened with, Python packages"
     );
-    println!("installed where there is none, and Python packages below the target folder.");
+    println!("which go below the target folder, and a browser: Chromium is installed from Debian where there is none.");
     let start = Instant::now();
     for (name, proves, arguments) in TESTS {
         println!("\n== {name}: {proves}");
@@ -51,18 +53,6 @@ fn test() -> bool {
         return false;
     }
     println!("\nAll checks passed in {:.0} s.", start.elapsed().as_secs_f64());
-    true
-}
-
-/// Opens exports with the programs that people use.
-fn clients() -> bool {
-    println!("\n== clients: USD, Blender and VTK find in exports what the run holds");
-    let step = Instant::now();
-    if let Err(reason) = clients::check() {
-        eprintln!("\n{reason}\nclients failed: run `cargo xtask clients` to see it alone");
-        return false;
-    }
-    println!("== clients: passed in {:.0} s", step.elapsed().as_secs_f64());
     true
 }
 
@@ -85,6 +75,18 @@ fn viewer() -> bool {
         eprintln!("\nviewer failed: run `cargo {}` to see it alone", arguments.join(" "));
     }
     passed
+}
+
+/// Opens exports with the programs that people use.
+fn clients() -> bool {
+    println!("\n== clients: USD, Blender and VTK find in exports what the run holds");
+    let step = Instant::now();
+    if let Err(reason) = clients::check() {
+        eprintln!("\n{reason}\nclients failed: run `cargo xtask clients` to see it alone");
+        return false;
+    }
+    println!("== clients: passed in {:.0} s", step.elapsed().as_secs_f64());
+    true
 }
 
 /// Writes the pages that come from the code. A test of drench-scene fails when they are stale.

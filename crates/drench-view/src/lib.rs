@@ -2,8 +2,8 @@
 //!
 //! - [`server`]: the page and its data over HTTP, for this machine alone ([`guard`]).
 //! - [`run`]: a run folder that is looked at, and never written to, while another process may write it.
-//! - [`packet`]: a frame as bytes that a page can hand to its graphics card as they are, with the values that colours
-//!   show ([`channels`]) and the shade that strands and grains cast on each other ([`occlusion`]).
+//! - [`packet`]: a frame as bytes that a page can hand to its graphics card as they are, with the strands that are
+//!   drawn ([`drawn`]), the values that colours show ([`channels`]) and the shade that strands and grains cast on each other ([`occlusion`]).
 //! - [`pick`]: what is known of one strand, particle or solid.
 //! - [`description`]: the scene as the page needs it.
 //! - [`live`]: what the page may ask of a simulation that runs behind it; whoever starts the viewer provides it.
@@ -12,6 +12,7 @@
 
 pub mod channels;
 pub mod description;
+pub mod drawn;
 pub mod error;
 pub mod guard;
 pub mod live;

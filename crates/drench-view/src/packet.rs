@@ -13,11 +13,12 @@
 //! at random that stays with the strand.
 
 use crate::channels;
+use crate::drawn::DrawnStrands;
 use crate::error::Result;
 use crate::occlusion;
 use drench_io::{Frame, ParticleBody, ParticleKind, SolidBody, StrandBody};
 use drench_math::random::mix;
-use drench_render::{DrawnStrands, LiquidSurface, Settings, View};
+use drench_render::{Settings, Surface, View};
 use glam::Vec3;
 use serde_json::{Map, Value, json};
 
@@ -117,8 +118,11 @@ pub fn encode(
     header.insert("particles".into(), Value::Array(bodies.collect()));
     header.insert("solids".into(), frame.solids.iter().map(|body| solid_body(&mut data, body)).collect());
     if wish.surface {
-        let surface = LiquidSurface::of(frame, settings)?;
-        header.insert("surface".into(), mesh(&mut data, &surface.positions, &surface.normals, &surface.triangles));
+        let surface = surface(frame, settings)?;
+        header.insert(
+            "surface".into(),
+            mesh(&mut data, &arrays(&surface.positions), &arrays(&surface.normals), &surface.triangles),
+        );
     }
     Ok(join(&Value::Object(header), data.bytes))
 }
@@ -274,6 +278,19 @@ fn solid_body(data: &mut Data, body: &SolidBody) -> Value {
     let corners: Vec<u8> = body.triangles.iter().flatten().flat_map(|corner| corner.to_le_bytes()).collect();
     value["topology"] = json!(format!("{:016x}", xxhash_rust::xxh3::xxh3_64(&corners)));
     value
+}
+
+/// The surfaces of all liquids of a frame, as pictures show them.
+fn surface(frame: &Frame, settings: &Settings) -> Result<Surface> {
+    let mut all = Surface::default();
+    for body in frame.particles.iter().filter(|body| body.kind == ParticleKind::Liquid) {
+        all.append(drench_render::surface(body, settings.liquid.smoothing, settings.quality)?);
+    }
+    Ok(all)
+}
+
+fn arrays(vectors: &[Vec3]) -> Vec<[f32; 3]> {
+    vectors.iter().map(Vec3::to_array).collect()
 }
 
 fn mesh(data: &mut Data, positions: &[[f32; 3]], normals: &[[f32; 3]], triangles: &[[u32; 3]]) -> Value {

@@ -35,7 +35,7 @@ pub struct Surface {
 
 impl Surface {
     /// Adds another surface to this one.
-    pub(super) fn append(&mut self, other: Self) {
+    pub fn append(&mut self, other: Self) {
         let first = self.positions.len() as u32;
         self.positions.extend(other.positions);
         self.normals.extend(other.normals);

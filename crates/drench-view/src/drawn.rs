@@ -1,12 +1,15 @@
-//! The strands of a groom at once, for those who draw them by themselves.
+//! The strands of a groom that the page draws, flat.
 
-use crate::RenderError;
-use crate::strands::{Nodes, Strands};
 use drench_io::{Frame, StrandBody};
+use drench_render::RenderError;
+use drench_render::strands::{Nodes, Strands};
+use glam::Vec3;
 use rayon::prelude::*;
 
-/// Strands a parallel chunk holds.
+/// Strands that a parallel chunk holds.
 const CHUNK: usize = 1024;
+/// Coordinates beyond this cannot be drawn [m].
+const FARTHEST: f32 = 1e9;
 
 /// Strands of a groom as pictures show them, children among them, at the vertices that were simulated.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,18 +31,18 @@ pub struct DrawnStrands {
 impl DrawnStrands {
     /// The strands of `body`, a groom of `frame`: one of every `share`. Strands that cannot be drawn are left out.
     pub fn gather(frame: &Frame, body: &StrandBody, children: bool, share: usize) -> Result<Self, RenderError> {
-        let source = Strands::new(body, frame, 1.0)?;
-        let total = if children { source.len() } else { source.simulated() };
+        let strands = Strands::new(body, frame, 1.0)?;
+        let total = if children { strands.len() } else { strands.simulated() };
         let chosen: Vec<u32> = (0..total as u32).step_by(share.max(1)).collect();
         let parts = chosen.par_chunks(CHUNK).map(|chunk| {
             let (mut part, mut nodes) = (Self::default(), Nodes::default());
             for &number in chunk {
-                source.read(number as usize, &mut nodes);
-                if nodes.drawable() {
+                strands.read(number as usize, &mut nodes);
+                if drawable(&nodes) {
                     part.offsets.push(nodes.positions.len() as u32);
-                    part.positions.extend(nodes.positions.iter().map(|p| p.to_array()));
+                    part.positions.extend(nodes.positions.iter().map(Vec3::to_array));
                     part.radii.extend(&nodes.radii);
-                    let first = source.range(source.guide(number as usize)).start as u32;
+                    let first = strands.range(strands.guide(number as usize)).start as u32;
                     part.sources.extend(first..first + nodes.positions.len() as u32);
                     part.numbers.push(number);
                 }
@@ -58,4 +61,9 @@ impl DrawnStrands {
         }
         Ok(all)
     }
+}
+
+fn drawable(nodes: &Nodes) -> bool {
+    let near = |p: &Vec3| p.is_finite() && p.abs().max_element() < FARTHEST;
+    nodes.positions.len() >= 2 && nodes.positions.iter().all(near) && nodes.radii.iter().all(|r| r.is_finite())
 }
