@@ -1,8 +1,10 @@
 //! Chores of the project: `cargo xtask test` is the one command that passes all the tests, `cargo xtask docs` writes
 //! the generated pages anew.
 
+mod browser;
 mod clients;
 
+use std::ffi::OsStr;
 use std::process::{Command, ExitCode};
 use std::time::Instant;
 
@@ -32,9 +34,9 @@ fn main() -> ExitCode {
 /// Runs every check, stops at the first that fails.
 fn test() -> bool {
     println!(
-        "What the tests need comes with cargo, except for the programs that exports are opened with: those are Python"
+        "What the tests need comes with cargo, except for a browser and the programs that exports are opened with: Chromium is"
     );
-    println!("packages, which the last check installs below the target folder.");
+    println!("installed where there is none, and Python packages below the target folder.");
     let start = Instant::now();
     for (name, proves, arguments) in TESTS {
         println!("\n== {name}: {proves}");
@@ -45,7 +47,7 @@ fn test() -> bool {
         }
         println!("== {name}: passed in {:.0} s", step.elapsed().as_secs_f64());
     }
-    if !clients() {
+    if !viewer() || !clients() {
         return false;
     }
     println!("\nAll checks passed in {:.0} s.", start.elapsed().as_secs_f64());
@@ -64,14 +66,39 @@ fn clients() -> bool {
     true
 }
 
+/// Tests the viewer in a real browser.
+fn viewer() -> bool {
+    println!("\n== viewer: the page in a real browser");
+    let step = Instant::now();
+    let browser = match browser::find_or_install() {
+        Ok(browser) => browser,
+        Err(reason) => {
+            eprintln!("\nviewer failed: {reason}");
+            return false;
+        }
+    };
+    let arguments = ["test", "--workspace", "--test", "browser", "--", "--ignored"];
+    let passed = cargo_with(&arguments, &[("CHROMIUM", browser.as_os_str())]);
+    if passed {
+        println!("== viewer: passed in {:.0} s", step.elapsed().as_secs_f64());
+    } else {
+        eprintln!("\nviewer failed: run `cargo {}` to see it alone", arguments.join(" "));
+    }
+    passed
+}
+
 /// Writes the pages that come from the code. A test of drench-scene fails when they are stale.
 fn docs() -> bool {
     cargo(&["run", "--quiet", "--package", "drench-scene", "--example", "reference"])
 }
 
 fn cargo(arguments: &[&str]) -> bool {
+    cargo_with(arguments, &[])
+}
+
+fn cargo_with(arguments: &[&str], variables: &[(&str, &OsStr)]) -> bool {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    match Command::new(cargo).args(arguments).status() {
+    match Command::new(cargo).args(arguments).envs(variables.iter().copied()).status() {
         Ok(status) => status.success(),
         Err(error) => {
             eprintln!("cannot start cargo: {error}");

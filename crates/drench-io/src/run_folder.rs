@@ -206,6 +206,16 @@ impl RunFolder {
     /// Finds the newest checkpoint of this scene before which every frame and its statistics are sound, and removes
     /// whatever is later. Without such a checkpoint everything is removed and the run begins anew.
     pub fn rewind(&mut self, scene: u64) -> Result<Rewind> {
+        self.rewind_to(scene, u32::MAX)
+    }
+
+    /// The newest checkpoint of this scene at or before a frame. Nothing is changed.
+    pub fn checkpoint_before(&self, scene: u64, frame: u32) -> Result<Option<Checkpoint>> {
+        Ok(checkpoint::latest_valid(&self.path.join(CHECKPOINTS), scene, frame)?.0)
+    }
+
+    /// Like [`RunFolder::rewind`], to a checkpoint at or before a frame.
+    pub fn rewind_to(&mut self, scene: u64, frame: u32) -> Result<Rewind> {
         let mut messages = Vec::new();
         self.cache = match FrameCache::open(&self.path) {
             Ok(cache) => Some(cache),
@@ -219,7 +229,8 @@ impl RunFolder {
         let (frames, unreadable) = stats::read(&log)?;
         messages.extend(unreadable);
         let known: BTreeSet<u32> = frames.iter().map(|stats| stats.frame).collect();
-        let last = self.cache.as_ref().and_then(|cache| last_sound(cache, &known, &mut messages));
+        let sound = self.cache.as_ref().and_then(|cache| last_sound(cache, &known, &mut messages));
+        let last = sound.map(|last| last.min(frame));
         let checkpoints = self.path.join(CHECKPOINTS);
         let checkpoint = match last {
             Some(last) => {
@@ -283,6 +294,14 @@ impl RunFolder {
 /// The statistics of a run folder, and a message for each line that could not be read.
 pub fn read_stats(folder: &Path) -> Result<(Vec<FrameStats>, Vec<String>)> {
     stats::read(&folder.join(STATS))
+}
+
+/// Whether the process that last wrote to a run folder still lives, where the system tells. Nothing is locked or written
+/// to find out, so that whoever looks at a run never stands in the way of whoever makes it.
+pub fn writer(folder: &Path) -> Option<bool> {
+    let process: u32 = fs::read_to_string(folder.join(LOCK)).ok()?.trim().parse().ok()?;
+    // Systems without this folder do not tell.
+    Path::new("/proc/self").exists().then(|| Path::new("/proc").join(process.to_string()).exists())
 }
 
 /// The last frame up to which all frames are sound and have statistics (the initial state may have none).

@@ -208,7 +208,7 @@ impl Nodes {
         self.water.iter().fold(0.0, |most, water| water.coat.max(most))
     }
 
-    fn drawable(&self) -> bool {
+    pub(crate) fn drawable(&self) -> bool {
         let finite = |p: &Vec3| p.is_finite() && p.abs().max_element() < 1e9;
         self.positions.len() >= 2
             && self.positions.iter().all(finite)

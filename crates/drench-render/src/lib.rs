@@ -21,6 +21,7 @@
 
 mod camera;
 mod curves;
+mod drawn;
 mod error;
 mod fibre;
 mod from_scene;
@@ -39,9 +40,10 @@ mod surfaces;
 mod trace;
 mod tubes;
 
+pub use drawn::DrawnStrands;
 pub use error::RenderError;
 pub use fibre::water::Water;
-pub use liquid::{Surface, surface};
+pub use liquid::{LiquidSurface, Surface, surface};
 pub use picture::Picture;
 pub use renderer::Renderer;
 pub use settings::{

@@ -25,6 +25,9 @@ pub fn decode(bytes: &[u8], state: &mut State) -> Result<(), SimError> {
     for (saved, expected) in saved.cords.iter().zip(&state.cords) {
         fits("segments of a cord", saved.tensions.len(), expected.tensions.len())?;
     }
+    fits("bodies of grains", saved.grains.len(), state.grains.len())?;
+    fits("places for water in hair", saved.hair.inside.len(), state.hair.inside.len())?;
+    fits("places for water on hair", saved.hair.around.len(), state.hair.around.len())?;
     if !saved.rigid.fits(&state.rigid) {
         return Err(SimError::Checkpoint("it has other rigid bodies".to_owned()));
     }

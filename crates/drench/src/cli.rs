@@ -24,6 +24,8 @@ pub enum Command {
     Render(RenderArguments),
     /// Writes the frames of a run for other programs
     Export(ExportArguments),
+    /// Shows a run in the browser, or a scene while it is simulated
+    View(ViewArguments),
     /// Tells what a run holds
     Info(InfoArguments),
     /// Draws charts of a run: water, time per stage, counts, stretch
@@ -199,6 +201,34 @@ pub enum CurveArgument {
     Cubic,
     /// Straight from vertex to vertex
     Linear,
+}
+
+#[derive(Debug, Args)]
+pub struct ViewArguments {
+    /// Folder of a run, such as runs/bunny; or the name of a built-in scene or the path of a scene file, to be simulated
+    /// while you look
+    #[arg(value_name = "RUN_OR_SCENE")]
+    pub subject: String,
+    /// Folder of another run, to be shown beside the first
+    pub beside: Option<PathBuf>,
+    /// Port to listen at on this machine [default: a free one]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub port: Option<u16>,
+    /// Does not open a browser, only prints the address
+    #[arg(long)]
+    pub no_open: bool,
+    /// Size of a scene [default: preview]
+    #[arg(long, value_enum)]
+    pub size: Option<SizeArgument>,
+    /// Changes any key of a scene, such as --set simulation.substeps=8 (repeatable)
+    #[arg(long, value_name = "KEY=VALUE", value_parser = parse_override)]
+    pub set: Vec<(String, String)>,
+    /// Folder to write the frames of a scene to [default: runs/NAME-live, or the first of NAME-live-2, ... that is free]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Threads to use [default: one per core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub threads: Option<u16>,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ use drench_io::IoError;
 use drench_render::RenderError;
 use drench_scene::Diagnostics;
 use drench_sim::SimError;
+use drench_view::ViewError;
 use std::io::IsTerminal;
 
 /// Exit code of a run that was interrupted and can be resumed.
@@ -80,6 +81,15 @@ impl From<RenderError> for Failure {
         match error {
             RenderError::Storage { .. } => Self::Storage(error.to_string()),
             _ => Self::Input(error.to_string()),
+        }
+    }
+}
+
+impl From<ViewError> for Failure {
+    fn from(error: ViewError) -> Self {
+        match error {
+            ViewError::Io(error) => error.into(),
+            error => Self::Input(error.to_string()),
         }
     }
 }

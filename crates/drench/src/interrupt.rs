@@ -12,12 +12,17 @@ static INSTALLED: Once = Once::new();
 
 /// Begins to listen. Where the system does not allow it, Ctrl-C ends the process as usual.
 pub fn listen() {
+    listen_saying("\nfinishing the frame; Ctrl-C again stops at once");
+}
+
+/// The same, with what the first Ctrl-C says.
+pub fn listen_saying(answer: &'static str) {
     INSTALLED.call_once(|| {
-        let _ = ctrlc::set_handler(|| {
+        let _ = ctrlc::set_handler(move || {
             if ASKED.swap(true, Ordering::SeqCst) {
                 std::process::exit(i32::from(INTERRUPTED));
             }
-            text::error_line("\nfinishing the frame; Ctrl-C again stops at once");
+            text::error_line(answer);
         });
     });
 }

@@ -85,6 +85,29 @@ fn two_writers_cannot_share_a_folder_and_a_dead_one_does_not_block() {
 }
 
 #[test]
+fn a_run_can_be_taken_back_to_an_earlier_checkpoint() {
+    let folder = tempfile::tempdir().unwrap();
+    interrupted_run(folder.path());
+    let mut run = RunFolder::resume(folder.path()).unwrap().unwrap();
+    assert_eq!(run.checkpoint_before(7, 3).unwrap().unwrap().frame, 2);
+    assert_eq!(run.checkpoint_before(8, 3).unwrap(), None);
+    assert_eq!(contents(folder.path()).len(), 6);
+    let rewind = run.rewind_to(7, 3).unwrap();
+    assert_eq!(rewind.checkpoint.unwrap().frame, 2);
+    assert_eq!((contents(folder.path()).len(), rewind.stats.len()), (3, 3));
+}
+
+#[test]
+fn whether_the_writer_lives_is_told_without_a_lock() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(writer(folder.path()), None);
+    let run = RunFolder::create(folder.path(), record(), false).unwrap();
+    assert_ne!(writer(folder.path()), Some(false));
+    drop(run);
+    assert!(RunFolder::resume(folder.path()).unwrap().is_some());
+}
+
+#[test]
 fn resuming_goes_back_to_the_checkpoint_and_ends_with_the_same_bytes() {
     let whole = tempfile::tempdir().unwrap();
     interrupted_run(whole.path());

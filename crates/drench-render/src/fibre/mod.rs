@@ -86,6 +86,14 @@ pub(crate) enum Point<'a> {
     },
 }
 
+impl HairLook {
+    /// Colours of a mass of such strands at roots and tips, as Kajiya and Kay's model takes them.
+    pub fn colours(&self) -> [Vec3; 2] {
+        let fur = Fur::new(Self { model: FibreModel::KajiyaKay, ..*self });
+        [fur.root, fur.tip]
+    }
+}
+
 impl Fur {
     pub fn new(look: HairLook) -> Self {
         let finite = |x: f32, otherwise: f32| if x.is_finite() { x } else { otherwise };

@@ -139,6 +139,28 @@ fn reconstruct(
     Ok((mesh, Some(radius), skipped))
 }
 
+/// The surface of a frame's liquids, and of the drops that hang on hair.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LiquidSurface {
+    /// Vertex positions [m].
+    pub positions: Vec<[f32; 3]>,
+    /// Unit normals, outwards.
+    pub normals: Vec<[f32; 3]>,
+    /// Vertices of each triangle, counter-clockwise from outside.
+    pub triangles: Vec<[u32; 3]>,
+}
+
+impl LiquidSurface {
+    /// The surface as pictures show it.
+    pub fn of(frame: &Frame, settings: &Settings) -> Result<Self, RenderError> {
+        let mut liquids = Liquids::default();
+        liquids.gather(frame, settings)?;
+        let vectors = |vectors: &[Vec3]| vectors.iter().map(|v| v.to_array()).collect();
+        let mesh = liquids.mesh;
+        Ok(Self { positions: vectors(&mesh.positions), normals: vectors(&mesh.normals), triangles: mesh.triangles })
+    }
+}
+
 /// The particles of a body that can be drawn.
 pub(crate) struct Particles {
     pub positions: Vec<Vec3>,

@@ -1,9 +1,11 @@
 //! What scene files may hold, for editors and for readers: both come from the declarations in `spec`.
 
 mod json;
+mod parameters;
 mod reference;
 
 pub use json::json_schema;
+pub use parameters::{Parameter, parameters};
 pub use reference::reference_markdown;
 
 #[cfg(test)]

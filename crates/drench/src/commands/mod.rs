@@ -11,6 +11,7 @@ mod run;
 mod scenes;
 mod sweep;
 mod validate;
+mod view;
 
 use crate::cli::Command;
 use crate::failure::Failure;
@@ -29,6 +30,7 @@ pub fn dispatch(command: &Command) -> Result<(), Failure> {
         Command::Sweep(arguments) => sweep::sweep(arguments),
         Command::Bench(arguments) => bench::bench(arguments),
         Command::Validate(arguments) => validate::validate(arguments),
+        Command::View(arguments) => view::view(arguments),
     }
 }
 

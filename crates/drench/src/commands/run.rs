@@ -10,7 +10,7 @@ use crate::progress::Progress;
 use crate::{expectations, interrupt, scene_argument};
 use drench_scene::Scene;
 use serde_json::json;
-use session::Session;
+use session::{Session, Start};
 use std::path::{Path, PathBuf};
 
 /// Simulates a scene.
@@ -32,7 +32,8 @@ fn simulate(arguments: &RunArguments, progress: &mut Progress) -> Result<(), Fai
     let folder = arguments.out.clone().unwrap_or_else(|| Path::new("runs").join(&scene.name));
     interrupt::listen();
 
-    let mut session = Session::open(&scene, arguments, &folder, threads, progress)?;
+    let start = Start::of(arguments);
+    let mut session = Session::open(&scene, arguments, start, &folder, threads, &interrupt::asked, progress)?;
     session.write_frames(progress)?;
     session.finish_pictures(progress);
 

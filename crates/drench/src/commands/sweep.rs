@@ -13,7 +13,7 @@ use crate::{interrupt, text};
 use drench_io::atomic;
 use drench_scene::Scene;
 use serde_json::json;
-use session::{Session, is_done};
+use session::{Session, Start, is_done};
 use std::path::{Path, PathBuf};
 
 /// Most combinations: more are a slip of the pen.
@@ -98,7 +98,9 @@ fn run_all(arguments: &SweepArguments, progress: &mut Progress) -> Result<(), Fa
 }
 
 fn run_one(case: &Case, threads: usize, progress: &mut Progress) -> Result<(), Failure> {
-    let mut session = Session::open(&case.scene, &case.arguments, &case.folder, threads, progress)?;
+    let start = Start::of(&case.arguments);
+    let mut session =
+        Session::open(&case.scene, &case.arguments, start, &case.folder, threads, &interrupt::asked, progress)?;
     session.write_frames(progress)?;
     session.finish_pictures(progress);
     session.picture_failure().map_or(Ok(()), Err)

@@ -1,12 +1,14 @@
 //! The real binary in a folder of its own.
 #![allow(dead_code, clippy::unwrap_used, reason = "test code; each test file uses its own part")]
 
+pub mod browser;
 pub mod deforming;
 
 use serde_json::Value;
 use std::fs;
+use std::io::{BufRead, BufReader, Lines, Read};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, ChildStdout, Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A ball with a few hairs that is shaken: the smallest scene that has everything.
@@ -95,6 +97,21 @@ impl Place {
         self.command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
     }
 
+    /// Begins `drench view SUBJECT` and waits until it tells its address.
+    pub fn view(&self, subject: &str) -> Viewing {
+        let mut process = self.begin(&format!("view {subject} --no-open"));
+        let mut lines = BufReader::new(process.stdout.take().unwrap()).lines();
+        let mut said = Vec::new();
+        while let Some(line) = lines.next().transpose().unwrap() {
+            if let Some(address) = line.strip_prefix("viewer") {
+                let address = address.trim().to_owned();
+                return Viewing { address, process, said, lines };
+            }
+            said.push(line);
+        }
+        panic!("no address: {}", Ended::new(process.wait_with_output().unwrap()).err);
+    }
+
     /// The bytes of all frames of a run.
     pub fn frames(&self, run: &str) -> Vec<(String, Vec<u8>)> {
         let mut frames: Vec<_> = fs::read_dir(self.path(run).join("frames"))
@@ -115,6 +132,36 @@ impl Place {
     pub fn status(&self, run: &str) -> String {
         let text = fs::read_to_string(self.path(run).join("run.json")).unwrap();
         serde_json::from_str::<Value>(&text).unwrap()["status"].as_str().unwrap().to_owned()
+    }
+}
+
+/// A viewer that runs.
+pub struct Viewing {
+    /// What to open.
+    pub address: String,
+    process: Child,
+    said: Vec<String>,
+    lines: Lines<BufReader<ChildStdout>>,
+}
+
+impl Viewing {
+    /// Ends it as Ctrl-C does.
+    pub fn end(mut self) -> Ended {
+        let process = self.process.id().to_string();
+        assert!(Command::new("kill").args(["-INT", &process]).status().unwrap().success());
+        let mut said = std::mem::take(&mut self.said);
+        said.extend(self.lines.by_ref().map(Result::unwrap));
+        let mut err = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut err).unwrap();
+        Ended { code: self.process.wait().unwrap().code(), out: said.join("\n"), err }
+    }
+}
+
+impl Drop for Viewing {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
     }
 }
 

@@ -8,7 +8,7 @@ use crate::cli::RunArguments;
 use crate::failure::Failure;
 use crate::pictures::Gallery;
 use crate::progress::Progress;
-use crate::{interrupt, scene_argument, text};
+use crate::{scene_argument, text};
 use drench_io::run_folder::Rewind;
 use drench_io::{Checkpoint, Claim, Frame, FrameStats, RunFolder, RunRecord, RunStatus, clock, fingerprint};
 use drench_scene::Scene;
@@ -28,33 +28,58 @@ pub struct Session<'a> {
     movie: Option<PathBuf>,
     fingerprint: u64,
     resume_command: String,
+    /// Whether somebody wants it to stop after the frame in hand.
+    stop: &'a (dyn Fn() -> bool + Sync),
+    /// What the statistics of the next frame warn of.
+    note: Option<String>,
     begun: Instant,
     /// Elapsed time of earlier sessions [s].
     before: f64,
 }
 
+/// Where a session begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Start {
+    /// At frame 0; a run that is in the folder is replaced only if that is allowed.
+    New { replace: bool },
+    /// Where the same run stopped; at frame 0 if there is none.
+    Resume,
+    /// At the last checkpoint of another scene's run at or before this frame.
+    Branch { frame: u32 },
+}
+
+impl Start {
+    /// What the arguments ask for.
+    pub fn of(arguments: &RunArguments) -> Self {
+        if arguments.resume { Self::Resume } else { Self::New { replace: arguments.force } }
+    }
+}
+
 impl<'a> Session<'a> {
-    /// Makes or takes up the run folder and brings the simulation to where it goes on.
+    /// Makes or takes up the run folder and brings the simulation to where it goes on. `stop` is asked between frames.
     pub fn open(
         scene: &'a Scene,
         arguments: &RunArguments,
+        start: Start,
         path: &Path,
         threads: usize,
+        stop: &'a (dyn Fn() -> bool + Sync),
         progress: &Progress,
     ) -> Result<Self, Failure> {
         let begun = Instant::now();
         let record = new_record(scene, arguments, threads);
-        let earlier = if arguments.resume { RunFolder::resume(path)? } else { None };
-        if arguments.resume && earlier.is_none() {
+        let earlier = if matches!(start, Start::New { .. }) { None } else { RunFolder::resume(path)? };
+        if start == Start::Resume && earlier.is_none() {
             progress.message(&format!("nothing to resume in {}: the run begins anew", path.display()));
         }
         // The folder is claimed before the simulation is built, which may take long, and changed only after.
-        let place = match earlier {
-            Some(folder) => {
+        let place = match (earlier, start) {
+            (Some(folder), Start::Branch { .. }) => Place::Earlier(Box::new(folder)),
+            (Some(folder), _) => {
                 same_run(&folder.record, &record)?;
                 Place::Earlier(Box::new(folder))
             }
-            None => Place::New(Claim::new(path, arguments.force)?),
+            (None, _) => Place::New(Claim::new(path, start == Start::New { replace: true })?),
         };
         progress.stage(&format!("building {}", scene.name));
         let mut simulation = Simulation::build(scene)?;
@@ -62,10 +87,19 @@ impl<'a> Session<'a> {
             progress.message(&format!("warning: {warning}"));
         }
         let fingerprint = fingerprint(&essence(&record));
+        let mut note = None;
         let (folder, stats) = match place {
             Place::New(claim) => (claim.begin(record)?, Vec::new()),
             Place::Earlier(mut folder) => {
-                let stats = take_up(&mut folder, &mut simulation, fingerprint, progress)?;
+                let stats = match start {
+                    Start::Branch { frame } => {
+                        let stats = branch_off(&mut folder, &mut simulation, frame)?;
+                        note =
+                            Some("the scene was changed here: earlier frames were made with other values".to_owned());
+                        stats
+                    }
+                    _ => take_up(&mut folder, &mut simulation, fingerprint, progress)?,
+                };
                 let before = folder.record.wall_seconds;
                 folder.record = RunRecord { started: folder.record.started, wall_seconds: before, ..record };
                 folder.save_record()?;
@@ -83,9 +117,15 @@ impl<'a> Session<'a> {
             movie: None,
             fingerprint,
             resume_command: resume_command(arguments),
+            stop,
+            note,
             begun,
             before,
         };
+        if session.note.is_some() {
+            // The one that the folder has is of the other scene.
+            session.write_checkpoint()?;
+        }
         if !arguments.no_render {
             match Gallery::new(scene, &scene.render, None, path) {
                 Ok(gallery) => session.gallery = Some(gallery),
@@ -122,7 +162,7 @@ impl<'a> Session<'a> {
 
     fn frame_loop(&mut self, last: u32, progress: &mut Progress) -> Result<(), Failure> {
         if self.folder.cache().is_none() {
-            let begun = self.simulation.begin_unless(interrupt::asked);
+            let begun = self.simulation.begin_unless(self.stop);
             let Some(stats) = begun.map_err(|error| self.diverged(error.into()))? else {
                 let message = format!("stopped before the first frame; begin again with\n  {}", self.resume_command);
                 return Err(Failure::Interrupted(message));
@@ -146,6 +186,7 @@ impl<'a> Session<'a> {
     /// Puts a frame and its figures on the disk, then draws it.
     fn finish_frame(&mut self, mut stats: FrameStats, progress: &Progress) -> Result<(), Failure> {
         let clock = Instant::now();
+        stats.warnings.extend(self.note.take());
         let frame = self.simulation.frame();
         self.folder.write_frame(&frame)?;
         stats.stages.insert("write".to_owned(), clock.elapsed().as_secs_f64() * 1e3);
@@ -182,7 +223,7 @@ impl<'a> Session<'a> {
     }
 
     fn stop_if_asked(&self) -> Result<(), Failure> {
-        if !interrupt::asked() {
+        if !(self.stop)() {
             return Ok(());
         }
         self.write_checkpoint()?;
@@ -235,7 +276,7 @@ impl<'a> Session<'a> {
             for frame in missing {
                 gallery.draw(&cache.read(frame)?)?;
                 progress.step(&format!("frame {frame}"), json!({ "frame": frame }));
-                if interrupt::asked() {
+                if (self.stop)() {
                     return Err(Failure::Interrupted(format!("stopped; go on with\n  {}", self.resume_command)));
                 }
             }
@@ -351,6 +392,20 @@ fn take_up(
         None => progress.message("there is no checkpoint to go on from: the run begins anew"),
     }
     Ok(stats)
+}
+
+/// Rewinds the folder to the last checkpoint at or before a frame, and brings the simulation, of another scene, there.
+/// Nothing is removed before it is certain that the state fits. Returns the statistics so far.
+fn branch_off(folder: &mut RunFolder, simulation: &mut Simulation, frame: u32) -> Result<Vec<FrameStats>, Failure> {
+    let fix = "fix: rerun from frame 0";
+    let of_earlier = fingerprint(&essence(&folder.record));
+    let checkpoint = folder.checkpoint_before(of_earlier, frame)?.ok_or_else(|| {
+        Failure::Input(format!("no checkpoint at or before frame {frame} is kept: only the last few are\n  {fix}"))
+    })?;
+    simulation.restore(&checkpoint.state).map_err(|error| {
+        Failure::Input(format!("what was changed does not fit frame {}: {error}\n  {fix}", checkpoint.frame))
+    })?;
+    Ok(folder.rewind_to(of_earlier, checkpoint.frame)?.stats)
 }
 
 /// What the bar says of a frame.
