@@ -80,10 +80,10 @@ impl Writer for Volumes {
 }
 
 /// The surface of a liquid and, if its particles tell it, its velocity.
-type Volumes = (Grid<f32>, Option<Grid<[f32; 3]>>);
+type LiquidGrids = (Grid<f32>, Option<Grid<[f32; 3]>>);
 
 /// The volumes of a liquid.
-fn volumes(liquid: &Points, prefix: &str) -> Result<Volumes, ExportError> {
+fn volumes(liquid: &Points, prefix: &str) -> Result<LiquidGrids, ExportError> {
     // Half the distance of particles at rest; small ones are spray.
     let radius =
         liquid.scalars("radius").and_then(|radii| radii.iter().copied().filter(|r| r.is_finite()).reduce(f32::max));

@@ -1,4 +1,5 @@
 //! Exports of made-up runs: what goes in comes out again.
+#![allow(clippy::unwrap_used)]
 
 use drench_export::{ExportError, Options, Source, Target, format};
 use drench_geometry::groom::drawn::{self, Drawn, Up};

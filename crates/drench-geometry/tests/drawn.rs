@@ -1,5 +1,7 @@
 //! Strands from files, and on the skin.
 
+#![allow(clippy::unwrap_used)]
+
 use drench_geometry::groom::drawn::{Drawn, Up, load};
 use drench_geometry::groom::{GroomSettings, Placement, grow};
 use drench_geometry::{GeometryError, primitives};
