@@ -39,7 +39,7 @@ impl Shape {
             let across = if r > 1e-12 { phi.sin() / r } else { b };
             [phi.cos(), phi.sin(), 2.0 * b + weight * z - across]
         };
-        let h = 1e-3 / b;
+        let h = 1e-3 / (b + weight.sqrt());
         let (mut at, mut volume, mut moment) = ([0.0, 0.0, 0.0], 0.0, 0.0);
         // As long as the outline turns; a puddle may be many times as long as its apex is round.
         for _ in 0..1_000_000 {
@@ -62,8 +62,8 @@ impl Shape {
     fn of_volume(volume: f64, weight: f64, angle: f64) -> Self {
         // Larger drops are flatter at their apex.
         let size = 1.0 / volume.cbrt();
-        let (mut flat, mut round) = (1e-3 * size, 1e2 * size);
-        for _ in 0..60 {
+        let (mut flat, mut round) = (1e-15 * size, 1e2 * size);
+        for _ in 0..50 {
             let middle = (flat * round).sqrt();
             if Self::of_apex(middle, weight, angle).volume > volume { flat = middle } else { round = middle }
         }
@@ -119,7 +119,7 @@ mod tests {
         let radius = (3e-9 / (PI * 2.5 * 0.25)).cbrt();
         assert!((cap.centre / (0.175 * radius) - 1.0).abs() < 1e-3, "{cap:?} {radius}");
         // A puddle without end is 2 sin(theta / 2) sqrt(sigma / (rho g)) high.
-        let puddle = Shape::of_volume(1e-4, 1e6, angle);
+        let puddle = Shape::of_volume(2e-6, 1e6, angle);
         assert!((puddle.centre / 0.5e-3 - 1.0).abs() < 0.05, "{puddle:?}");
     }
 }
