@@ -16,12 +16,16 @@ use drench_physics::wetting::hair::{
 use drench_scene as scene;
 use drench_scene::Scene;
 use glam::DVec3;
+use rayon::prelude::*;
 
 /// Edge of a voxel over the spacing of the liquid, and the edge if there is none [m].
 const VOXEL: f64 = 1.5;
 const VOXEL_ALONE: f64 = 5e-3;
 /// Water between and around hairs from which a strand counts as wet, over its mass.
 const WET: f64 = 0.05;
+
+/// Vertices that one task copies.
+const COPIED: usize = 8192;
 
 /// The immutable part of all hair that gets wet.
 #[derive(Debug)]
@@ -163,10 +167,10 @@ pub fn cling(
     let HairWorking { scratch, positions, velocities, inverse_masses, .. } = working;
     gather(body, state, positions, velocities);
     inverse_masses.clear();
-    inverse_masses.extend_from_slice(&body.inverse_masses);
     for (number, (groom, _)) in body.grooms.iter().enumerate() {
-        let own = &mut inverse_masses[body.model.vertices(number)];
-        own.iter_mut().zip(&strands[*groom].wet).for_each(|(mass, wet)| *mass /= f64::from(wet.load));
+        let dry = body.inverse_masses[body.model.vertices(number)].par_iter().with_min_len(COPIED);
+        let loads = strands[*groom].wet.par_iter().map(|wet| f64::from(wet.load));
+        inverse_masses.par_extend(dry.zip(loads).map(|(dry, load)| dry / load));
     }
     let clinging = Clinging { positions, velocities, inverse_masses, radii: &body.radii };
     let bridges = hair::cling(&body.model, &mut state.hair, scratch, &body.cohesion, clinging, span.dt)
@@ -180,15 +184,18 @@ fn gather(body: &HairBody, state: &State, positions: &mut Vec<DVec3>, velocities
     positions.clear();
     velocities.clear();
     for (groom, _) in &body.grooms {
-        positions.extend_from_slice(&state.strands[*groom].positions);
-        velocities.extend_from_slice(&state.strands[*groom].velocities);
+        let strands = &state.strands[*groom];
+        positions.par_extend(strands.positions.par_iter().with_min_len(COPIED).copied());
+        velocities.par_extend(strands.velocities.par_iter().with_min_len(COPIED).copied());
     }
 }
 
 /// Gives the strands their velocities.
 fn scatter(body: &HairBody, state: &mut State, velocities: &[DVec3]) {
     for (number, (groom, _)) in body.grooms.iter().enumerate() {
-        state.strands[*groom].velocities.copy_from_slice(&velocities[body.model.vertices(number)]);
+        let own = state.strands[*groom].velocities.par_chunks_mut(COPIED);
+        let new = velocities[body.model.vertices(number)].par_chunks(COPIED);
+        own.zip(new).for_each(|(own, new)| own.copy_from_slice(new));
     }
 }
 

@@ -28,6 +28,11 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.starts.len().saturating_sub(1)
+    }
+
     /// Neighbours of the particle with this number in the piece, and their weights.
     #[inline]
     pub fn row(&self, number: usize) -> (&[u32], &[f32]) {

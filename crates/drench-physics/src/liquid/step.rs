@@ -303,12 +303,16 @@ impl Step<'_, '_> {
         let pushed = samples.bodies.iter().any(|&body| (body as usize) < reactions.bodies.len());
         wall_impulses.clear();
         wall_impulses.resize(if pushed { samples.positions.len() } else { 0 }, DVec3::ZERO);
+        if pushed {
+            walls.look_back();
+        }
 
         let moved = |f: usize| others.velocities[f] + reactions.foreign[f] * others.inverse_masses[f];
         let positions = others.positions.iter().zip(others.velocities);
         let positions = positions.map(|(&position, &velocity)| position + velocity * self.since);
         foreign.place(positions, &Volumes::Given(others.volumes), moved, &self.frame)?;
         foreign.meet(fields, &state.positions, &self.frame);
+        foreign.look_back();
         foreign_impulses.clear();
         foreign_impulses.resize(others.positions.len(), DVec3::ZERO);
         Ok(())
@@ -426,10 +430,14 @@ impl Step<'_, '_> {
         if self.surroundings.foreign.drag <= 0.0 || foreign.len() == 0 {
             return;
         }
-        let rate = self.surroundings.foreign.drag * self.dt / self.frame.density;
+        let kernel = &self.frame.kernel;
+        let rate = (self.surroundings.foreign.drag * self.dt / self.frame.density * kernel.scale) as f32;
+        let narrow = (1.0 / kernel.support) as f32;
         let share = |offset: f32x4, b: usize| {
-            let distance = f64::from(dot(offset, offset).sqrt());
-            (rate * f64::from(foreign.points.masses[b]) * self.frame.kernel.value(distance)) as f32
+            // The spline in one piece: W/k = 2 (1 - q)³ - 8 (1/2 - q)³, without what is negative.
+            let q = dot(offset, offset).sqrt() * narrow;
+            let (outer, inner) = ((1.0 - q).max(0.0), (0.5 - q).max(0.0));
+            rate * foreign.points.masses[b] * (2.0 * outer * outer * outer - 8.0 * inner * inner * inner)
         };
         let x = &fields.points.x;
         fields.v.par_chunks_mut(PIECE).zip(&foreign.rows).enumerate().for_each(|(piece, (v, rows))| {

@@ -14,7 +14,7 @@ use super::kernel::CubicSpline;
 use super::rows::{Kernel8, PIECE, Points, RowSums, Rows, Search};
 use crate::error::PhysicsError;
 use drench_geometry::neighbours::Neighbours;
-use glam::{DVec3, Vec3};
+use glam::DVec3;
 use rayon::prelude::*;
 use wide::f32x4;
 
@@ -38,6 +38,9 @@ pub(crate) struct Walls {
     /// Neighbours of every liquid particle among the points.
     pub rows: Vec<Rows>,
     own_rows: Vec<Rows>,
+    /// The same neighbours, seen from the points: which particles, with their weights, and where those of each point begin.
+    seen: Vec<(u32, f32)>,
+    begins: Vec<u32>,
     /// How often a point counts in pressure forces: twice if the liquid is mirrored in it.
     pub mirror: f32,
 }
@@ -168,8 +171,37 @@ impl Walls {
         });
     }
 
+    /// Lets the points find the particles that have found them, in the order of the particles.
+    pub fn look_back(&mut self) {
+        let Self { rows, seen, begins, placed, .. } = self;
+        begins.clear();
+        begins.resize(placed.len() + 1, 0);
+        for rows in &*rows {
+            let all = (0..rows.len()).flat_map(|number| rows.row(number).0);
+            all.for_each(|&b| begins[b as usize + 1] += 1);
+        }
+        for b in 1..begins.len() {
+            begins[b] += begins[b - 1];
+        }
+        seen.clear();
+        seen.resize(begins.last().map_or(0, |&count| count as usize), (0, 0.0));
+        for (piece, rows) in rows.iter().enumerate() {
+            for number in 0..rows.len() {
+                let (others, weights) = rows.row(number);
+                for (&b, &weight) in others.iter().zip(weights) {
+                    let place = &mut begins[b as usize];
+                    seen[*place as usize] = ((piece * PIECE + number) as u32, weight);
+                    *place += 1;
+                }
+            }
+        }
+        // Every beginning has moved to its end, which is the next one's beginning.
+        begins.rotate_right(1);
+        begins[0] = 0;
+    }
+
     /// Adds up, for every point as given, the impulses [N s] that it gets. `impulse` gives what one pair exchanges, from
-    /// particle, point, offset and weight. In the order of the particles, so that sums have one outcome.
+    /// particle, point, offset and weight. In the order of the particles, so that sums have one outcome. Points must have looked back.
     pub fn collect(
         &self,
         fields: &Fields,
@@ -179,28 +211,16 @@ impl Walls {
         if impulses.is_empty() {
             return;
         }
-        let particles = |piece: usize| 0..PIECE.min(fields.v.len() - piece * PIECE);
-        // What pairs exchange, piece by piece; only the sums need an order.
-        let exchanged: Vec<Vec<Vec3>> = (self.rows.par_iter().enumerate())
-            .map(|(piece, rows)| {
-                let mut exchanged = Vec::new();
-                for number in particles(piece) {
-                    let i = piece * PIECE + number;
-                    let (others, weights) = rows.row(number);
-                    exchanged.extend(others.iter().zip(weights).map(|(&b, &weight)| {
-                        let offset = fields.points.x[i] - self.points.x[b as usize];
-                        let [x, y, z, _] = impulse(i, b as usize, offset, weight).to_array();
-                        Vec3::new(x, y, z)
-                    }));
-                }
-                exchanged
+        let sum = |b: usize| {
+            let seen = &self.seen[self.begins[b] as usize..self.begins[b + 1] as usize];
+            seen.iter().fold(DVec3::ZERO, |sum, &(i, weight)| {
+                let i = i as usize;
+                sum + vector(impulse(i, b, fields.points.x[i] - self.points.x[b], weight))
             })
-            .collect();
-        for (piece, (rows, exchanged)) in self.rows.iter().zip(exchanged).enumerate() {
-            let others = particles(piece).flat_map(|number| rows.row(number).0);
-            for (&b, impulse) in others.zip(exchanged) {
-                impulses[self.given(b as usize)] += impulse.as_dvec3();
-            }
+        };
+        let sums: Vec<DVec3> = (0..self.len()).into_par_iter().with_min_len(PIECE).map(sum).collect();
+        for (b, sum) in sums.into_iter().enumerate() {
+            impulses[self.given(b)] += sum;
         }
     }
 }

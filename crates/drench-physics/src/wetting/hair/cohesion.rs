@@ -25,7 +25,7 @@ use rayon::prelude::*;
 pub(super) const BRIDGES: usize = 4;
 /// No bridge.
 pub(super) const NONE: u32 = u32::MAX;
-/// Every how many steps a strand looks for new bridges.
+/// Every how many steps a strand looks for new bridges; where a vertex holds two or more it can wait twice as long.
 const PATIENCE: u32 = 8;
 /// Part of the room for water that must be filled, on average, for two strands to cling.
 const LEAST: f64 = 0.02;
@@ -123,7 +123,7 @@ pub fn cling(
     work.part(hair);
     let thickest = strands.radii.iter().fold(0.0_f32, |most, radius| most.max(*radius));
     let scene = Scene { hair, grid, cohesion, saturation: &work.saturation, strands: &strands, thickest, dt };
-    let phase = water.phase % PATIENCE;
+    let phase = water.phase % (2 * PATIENCE);
     water.phase = water.phase.wrapping_add(1);
     work.chunks.resize_with(vertices.div_ceil(CHUNK), Default::default);
     let (chunks, parts) = (&mut work.chunks, &work.parts);
@@ -134,7 +134,9 @@ pub fn cling(
                 bonds[parts.partition_point(|&first| first <= bond.segment as usize) - 1].push(bond);
             };
             scene.keep(i, bridges, &mut enter);
-            if hair.strands[i] % PATIENCE == phase {
+            let held = bridges.iter().filter(|&&bridge| bridge != NONE).count();
+            let every = if held < 2 { PATIENCE } else { 2 * PATIENCE };
+            if held < BRIDGES && hair.strands[i] % every == phase % every {
                 scene.look_around(i, bridges, &mut enter);
             }
         }
@@ -313,9 +315,8 @@ impl Scene<'_> {
 
     /// Looks for the nearest strands within reach, as many as a vertex can hold.
     fn look_around(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(Bond)) {
-        let free = bridges.iter().filter(|&&bridge| bridge == NONE).count();
         // A vertex shares the water of the segment that ends there; a root has none.
-        if free == 0 || self.saturation[i] < LEAST as f32 {
+        if self.saturation[i] < LEAST as f32 {
             return;
         }
         let x = self.strands.positions[i];
