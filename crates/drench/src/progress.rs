@@ -1,6 +1,7 @@
 //! What a long command tells while it works: a bar on a terminal, plain lines otherwise, JSON, or nothing.
 
 use crate::cli::VoiceArguments;
+use crate::failure::Failure;
 use crate::text;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde_json::{Value, json};
@@ -98,6 +99,26 @@ impl Progress {
             }
             Voice::Quiet => {}
         }
+    }
+
+    /// Ends it and tells scripts how the command came out.
+    pub fn conclude(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
+        self.end();
+        let (exit, message) = match &done {
+            Ok(()) => (0, None),
+            Err(failure) => (failure.code(), Some(failure.to_string())),
+        };
+        self.event("end", json!({ "exit": exit, "message": message }));
+        done
+    }
+
+    /// Ends it and tells scripts of a failure; what came out well has told of itself.
+    pub fn conclude_failure(&mut self, done: Result<(), Failure>) -> Result<(), Failure> {
+        self.end();
+        if let Err(failure) = &done {
+            self.event("error", json!({ "exit": failure.code(), "message": failure.to_string() }));
+        }
+        done
     }
 
     /// The counted items are done, or will not be.

@@ -20,11 +20,7 @@ pub fn export(arguments: &ExportArguments) -> Result<(), Failure> {
     }
     let mut progress = Progress::new(arguments.voice);
     let written = write(arguments, &mut progress);
-    progress.end();
-    if let Err(failure) = &written {
-        progress.event("error", json!({ "exit": failure.code(), "message": failure.to_string() }));
-    }
-    written
+    progress.conclude_failure(written)
 }
 
 fn list(as_json: bool) {

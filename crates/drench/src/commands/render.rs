@@ -16,11 +16,7 @@ use std::time::Instant;
 pub fn render(arguments: &RenderArguments) -> Result<(), Failure> {
     let mut progress = Progress::new(arguments.voice);
     let drawn = draw(arguments, &mut progress);
-    progress.end();
-    if let Err(failure) = &drawn {
-        progress.event("error", json!({ "exit": failure.code(), "message": failure.to_string() }));
-    }
-    drawn
+    progress.conclude_failure(drawn)
 }
 
 fn draw(arguments: &RenderArguments, progress: &mut Progress) -> Result<(), Failure> {

@@ -9,7 +9,6 @@ use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{expectations, interrupt, scene_argument};
 use drench_scene::Scene;
-use serde_json::json;
 use session::{Session, Start};
 use std::path::{Path, PathBuf};
 
@@ -17,13 +16,7 @@ use std::path::{Path, PathBuf};
 pub fn run(arguments: &RunArguments) -> Result<(), Failure> {
     let mut progress = Progress::new(arguments.voice);
     let done = simulate(arguments, &mut progress);
-    progress.end();
-    let (exit, message) = match &done {
-        Ok(()) => (0, None),
-        Err(failure) => (failure.code(), Some(failure.to_string())),
-    };
-    progress.event("end", json!({ "exit": exit, "message": message }));
-    done
+    progress.conclude(done)
 }
 
 fn simulate(arguments: &RunArguments, progress: &mut Progress) -> Result<(), Failure> {

@@ -35,13 +35,7 @@ struct Case {
 pub fn sweep(arguments: &SweepArguments) -> Result<(), Failure> {
     let mut progress = Progress::new(arguments.voice);
     let done = run_all(arguments, &mut progress);
-    progress.end();
-    let (exit, message) = match &done {
-        Ok(()) => (0, None),
-        Err(failure) => (failure.code(), Some(failure.to_string())),
-    };
-    progress.event("end", json!({ "exit": exit, "message": message }));
-    done
+    progress.conclude(done)
 }
 
 fn run_all(arguments: &SweepArguments, progress: &mut Progress) -> Result<(), Failure> {

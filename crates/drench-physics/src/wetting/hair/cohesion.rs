@@ -14,7 +14,7 @@
 //!
 //! Bridges last from step to step; new ones are looked for in a part of the strands at a time.
 
-use super::grid::Grid;
+use super::grid::{Grid, hand_out};
 use super::{Hair, HairScratch, HairWater};
 use crate::collision::segments::Segment;
 use crate::error::{PhysicsError, check};
@@ -235,13 +235,8 @@ impl Work {
 }
 
 /// Hands a slice out to parts.
-fn cut<'a, T>(parts: &[usize], mut slice: &'a mut [T]) -> Vec<&'a mut [T]> {
-    let own = |ends: &[usize]| {
-        let (own, rest) = std::mem::take(&mut slice).split_at_mut(ends[1] - ends[0]);
-        slice = rest;
-        own
-    };
-    parts.windows(2).map(own).collect()
+fn cut<'a, T>(parts: &[usize], slice: &'a mut [T]) -> Vec<&'a mut [T]> {
+    hand_out(parts.windows(2).map(|ends| ends[1] - ends[0]), slice)
 }
 
 /// Everything that a vertex looks at.

@@ -301,14 +301,18 @@ impl Grid {
 }
 
 /// Hands a slice out to shares, in order.
-pub(super) fn cut<'a, T>(shares: &[Share], mut slice: &'a mut [T]) -> Vec<&'a mut [T]> {
-    let mut parts = Vec::with_capacity(shares.len());
-    for share in shares {
-        let (own, rest) = slice.split_at_mut(share.vertices.len());
-        parts.push(own);
+pub(super) fn cut<'a, T>(shares: &[Share], slice: &'a mut [T]) -> Vec<&'a mut [T]> {
+    hand_out(shares.iter().map(|share| share.vertices.len()), slice)
+}
+
+/// Hands a slice out in parts of these lengths.
+pub(super) fn hand_out<T>(lengths: impl Iterator<Item = usize>, mut slice: &mut [T]) -> Vec<&mut [T]> {
+    let own = |length: usize| {
+        let (own, rest) = std::mem::take(&mut slice).split_at_mut(length);
         slice = rest;
-    }
-    parts
+        own
+    };
+    lengths.map(own).collect()
 }
 
 /// The voxel around a point; as far away as whole numbers reach if it is farther.
