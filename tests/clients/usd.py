@@ -76,11 +76,49 @@ def check_stage(run, path):
         assert UsdGeom.Camera(root.GetChild(name)).GetFocalLengthAttr().Get() > 0
 
 
+def attributes(stage):
+    """All attributes of a stage, by path."""
+    return {str(found.GetPath()): found for prim in stage.Traverse() for found in prim.GetAttributes()}
+
+
+def check_layers(run, folder):
+    """One layer a frame, stitched: everything that the single file has, at every frame, and in each layer by itself."""
+    root = folder / "everything.usda"
+    complies(root)
+    check_stage(run, root)
+    single = attributes(_single := Usd.Stage.Open(str(run.folder / "run.usdc")))
+    stitched = attributes(_stitched := Usd.Stage.Open(str(root)))
+    assert single.keys() == stitched.keys() and len(single) > 50
+    for path, expected in single.items():
+        got = stitched[path]
+        for what in ["GetTypeName", "GetVariability", "ValueMightBeTimeVarying"]:
+            assert getattr(got, what)() == getattr(expected, what)(), f"{path}: {what}"
+        assert got.GetMetadata("interpolation") == expected.GetMetadata("interpolation"), path
+        assert expected.ValueMightBeTimeVarying() or not got.GetTimeSamples(), path
+        # Between frames too, where what keeps its count is interpolated.
+        for time in [frame + part for frame in run.frames for part in (0, 0.25)]:
+            assert got.Get(time) == expected.Get(time), f"{path} at {time}"
+        assert got.Get() == expected.Get(run.frames[0]), path
+    # The number of drops, and of pieces of the rope, does change.
+    count = lambda path, frame: len(stitched[f"/everything/{path}"].Get(frame))
+    assert len({count("liquid.points", frame) for frame in run.frames}) > 3
+    assert len({count("rope.curveVertexCounts", frame) for frame in run.frames}) > 1
+    for frame in [run.frames[0], run.frames[-1]]:
+        path = next(folder.glob(f"everything.{frame:04}.*"))
+        complies(path)
+        alone = attributes(stage := Usd.Stage.Open(str(path)))
+        assert [stage.GetStartTimeCode(), stage.GetEndTimeCode()] == [frame, frame]
+        assert all(alone[path].Get(frame) == expected.Get(frame) for path, expected in single.items())
+
+
 def check(run):
     for name in ["run.usdc", "run.usda", "run.usdz"]:
         complies(run.folder / name)
         check_stage(run, run.folder / name)
         print(f"{name}: complies, and {len(run.frames)} frames are the run's")
+    for name in ["layers_usdc", "layers_usda"]:
+        check_layers(run, run.folder / name)
+        print(f"{name}: a layer a frame, each complies, and stitched they are the single file")
 
 
 main(check)

@@ -14,15 +14,17 @@ const PYTHON: &str = "python3.11";
 const SCRIPTS: &str = "tests/clients";
 /// What is run: half a second of all that exports carry.
 const SCENE: &str = "tests/clients/wet-hair.toml";
-/// Formats and the names of the exports.
-const EXPORTS: &[(&str, &str)] = &[
-    ("usdc", "run.usdc"),
-    ("usda", "run.usda"),
-    ("usdz", "run.usdz"),
-    ("abc", "run.abc"),
-    ("vdb", "vdb"),
-    ("vtp", "vtp"),
-    ("ply", "ply"),
+/// Formats, the names of the exports, and how they are divided into layers.
+const EXPORTS: &[(&str, &str, &str)] = &[
+    ("usdc", "run.usdc", "single"),
+    ("usda", "run.usda", "single"),
+    ("usdz", "run.usdz", "single"),
+    ("usdc", "layers_usdc", "per-frame"),
+    ("usda", "layers_usda", "per-frame"),
+    ("abc", "run.abc", "single"),
+    ("vdb", "vdb", "single"),
+    ("vtp", "vtp", "single"),
+    ("ply", "ply", "single"),
 ];
 /// The scripts, each with the program that it asks.
 const CHECKS: &[(&str, &str)] =
@@ -44,9 +46,10 @@ pub fn check() -> Result<(), String> {
     let drench = target.join("debug/drench");
     let run = folder.join("run");
     call(Command::new(&drench).args(["run", SCENE, "--no-render", "--force", "--quiet", "--out"]).arg(&run), None)?;
-    for (format, name) in EXPORTS {
+    for (format, name, layers) in EXPORTS {
         let mut export = Command::new(&drench);
-        export.arg("export").arg(&run).args(["--to", format, "--force", "--json", "--surface", "--out"]);
+        export.arg("export").arg(&run).args(["--to", format, "--layers", layers]);
+        export.args(["--force", "--json", "--surface", "--out"]);
         call(export.arg(folder.join(name)), Some(&folder.join("export.jsonl")))?;
     }
     find_openvdb()?;
@@ -59,7 +62,7 @@ pub fn check() -> Result<(), String> {
         let told = fs::read_to_string(&log).unwrap_or_default();
         told.lines()
             .filter(|line| {
-                EXPORTS.iter().any(|(format, name)| {
+                EXPORTS.iter().any(|(format, name, _)| {
                     line.starts_with(&format!("{format}: ")) || line.starts_with(&format!("{name}: "))
                 })
             })

@@ -70,6 +70,7 @@ pub const FORMAT: Format = Format {
             names: HashSet::new(),
         }))
     },
+    per_frame: None,
 };
 
 /// An archive that is being written.

@@ -37,6 +37,8 @@ pub struct Format {
     pub hints: &'static [(&'static str, &'static str)],
     /// Begins an export.
     pub begin: Begin,
+    /// The same with a layer for each frame, if it can be cut up so.
+    pub per_frame: Option<&'static Format>,
 }
 
 /// All formats.

@@ -35,6 +35,7 @@ pub const FORMAT: Format = Format {
         ("others", "renderers for research read it: www.cemyuksel.com/research/hairmodels; ours are in metres, +y up"),
     ],
     begin: |_: &Shot, _: &Options, folder: &Path| Ok(Box::new(Hair { files: Sequence::new(folder), any: false })),
+    per_frame: None,
 };
 
 struct Hair {

@@ -29,6 +29,7 @@ pub const FORMAT: Format = Format {
     begin: |shot: &Shot, _: &Options, folder: &Path| {
         Ok(Box::new(Obj { files: Sequence::new(folder), name: shot.name.clone() }))
     },
+    per_frame: None,
 };
 
 struct Obj {

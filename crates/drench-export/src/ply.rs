@@ -27,6 +27,7 @@ pub const FORMAT: Format = Format {
         ("Unreal", "use usdc or abc instead"),
     ],
     begin: |_: &Shot, _: &Options, folder: &Path| Ok(Box::new(Ply(Sequence::new(folder)))),
+    per_frame: None,
 };
 
 struct Ply(Sequence);

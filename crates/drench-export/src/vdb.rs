@@ -38,6 +38,7 @@ pub const FORMAT: Format = Format {
     begin: |shot: &Shot, _: &Options, folder: &Path| {
         Ok(Box::new(Volumes { folder: folder.to_owned(), name: safe(&shot.name), hair_voxel: None, has_volume: false }))
     },
+    per_frame: None,
 };
 
 /// Voxels along the longest side of the hair.

@@ -30,6 +30,7 @@ pub const FORMAT: Format = Format {
     begin: |_: &Shot, _: &Options, folder: &Path| {
         Ok(Box::new(Vtp { files: Sequence::new(folder), times: BTreeMap::new() }))
     },
+    per_frame: None,
 };
 
 struct Vtp {

@@ -1,7 +1,7 @@
 //! Exports of made-up runs: what goes in comes out again.
 #![allow(clippy::unwrap_used)]
 
-use drench_export::{ExportError, Options, Source, Target, format};
+use drench_export::{ExportError, Format, Options, Source, Target, format};
 use drench_geometry::groom::drawn::{self, Drawn, Up};
 use drench_io::{
     Attribute, Domain, Frame, ParticleBody, RunFolder, RunRecord, RunStatus, SolidBody, StrandBody, Values,
@@ -86,7 +86,10 @@ fn open(run: &Path, wanted: impl Fn(u32) -> bool) -> Source {
 }
 
 fn export(run: &Path, name: &str, out: &Path) -> Result<Vec<PathBuf>, ExportError> {
-    let format = format::find(name).unwrap();
+    export_as(run, format::find(name).unwrap(), out)
+}
+
+fn export_as(run: &Path, format: &Format, out: &Path) -> Result<Vec<PathBuf>, ExportError> {
     let mut source = open(run, |_| true);
     let target = Target::new(out, format.layout, format.endings, true)?;
     let mut writer = (format.begin)(source.shot(), &Options::default(), target.place())?;
@@ -147,6 +150,52 @@ fn the_same_run_gives_the_same_bytes_and_a_part_has_the_values_of_the_whole() {
     // It was wet at frame 2, and gloss fades faster than darkness.
     let at = |name: &str| fourth.curves[0].scalars(name).unwrap()[0];
     assert!(at("wet_spec") > 0.5 && at("wet_spec") < at("wet_dark") && at("wet_dark") < 1.0 && at("wetness") == 0.0);
+}
+
+#[test]
+fn a_layer_a_frame_holds_what_differs_from_the_first_and_the_root_stitches_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = run(folder.path(), 4, &[4, 7, 2]);
+    let out = folder.path().join("layers");
+    let per_frame = |name: &str| format::find(name).unwrap().per_frame.unwrap();
+    let files = export_as(&run, per_frame("usda"), &out).unwrap();
+    let names: Vec<_> = files.iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned()).collect();
+    let parts = ["0000", "0001", "0002", "0003", "manifest", "still"].map(|part| format!("made-up.{part}.usda"));
+    assert_eq!(names, [&parts[..], &["made-up.usda".to_owned()]].concat());
+    let read = |part: &str| fs::read_to_string(out.join(part)).unwrap();
+    let root = read("made-up.usda");
+    for part in [
+        "@./made-up.still.usda@,\n        @./made-up.manifest.usda@",
+        "active = [(0, 0), (1, 1), (2, 2), (3, 3)]",
+        "times = [(0, 0), (1, 1), (2, 2), (3, 3)]",
+        "manifestAssetPath = @./made-up.manifest.usda@",
+        "@./made-up.0000.usda@, @./made-up.0001.usda@, ",
+        "primPath = \"/made_up\"",
+        "endTimeCode = 3",
+    ] {
+        assert!(root.contains(part), "{part} is not in\n{root}");
+    }
+    let [still, manifest, first, wet] =
+        ["still", "manifest", "0000", "0002"].map(|k| read(&format!("made-up.{k}.usda")));
+    let has = |text: &str, parts: &[&str]| parts.iter().map(|part| text.contains(part)).collect::<Vec<_>>();
+    // The rest shape, the skin and the numbers of vertices stay; positions, wetness and drops change.
+    let parts = ["curveVertexCounts", "primvars:rest", "faceVertexIndices", "primvars:wetness", "point3f[] points"];
+    assert_eq!(has(&still, &parts), [true, true, true, false, true]);
+    assert_eq!(has(&manifest, &parts), [false, false, false, true, true]);
+    assert_eq!(has(&wet, &parts), [false, false, false, true, true]);
+    assert!(!still.contains("timeSamples") && !manifest.contains("timeSamples") && !first.contains("point3f"));
+    assert!(wet.contains("primvars:wetness.timeSamples = {\n            2: [1, 1,"), "{wet}");
+    // The drops are three more in every frame, none in the first.
+    assert!(manifest.contains("point3f[] points = []"), "{manifest}");
+
+    let binary = folder.path().join("binary");
+    let files = export_as(&run, per_frame("usdc"), &binary).unwrap();
+    assert_eq!(files.iter().filter(|file| file.extension().unwrap() == "usdc").count(), 6);
+    let again = folder.path().join("again");
+    for (a, b) in files.iter().zip(export_as(&run, per_frame("usdc"), &again).unwrap()) {
+        assert_eq!(fs::read(a).unwrap(), fs::read(&b).unwrap(), "{}", b.display());
+    }
+    assert!(["usdz", "abc", "ply"].iter().all(|name| format::find(name).unwrap().per_frame.is_none()));
 }
 
 #[test]

@@ -206,6 +206,9 @@ pub struct ExportArguments {
     /// How curves go through their vertices
     #[arg(long, value_enum, default_value = "cubic")]
     pub curves: CurveArgument,
+    /// One file for all frames, or one for each and another that stitches them (usdc and usda only)
+    #[arg(long, value_enum, default_value = "single")]
+    pub layers: LayerArgument,
     /// Only the simulated strands, without the children around them
     #[arg(long)]
     pub guides_only: bool,
@@ -220,6 +223,15 @@ pub struct ExportArguments {
     pub threads: Option<u16>,
     #[command(flatten)]
     pub voice: VoiceArguments,
+}
+
+/// How frames are divided into layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LayerArgument {
+    /// One layer
+    Single,
+    /// One a frame
+    PerFrame,
 }
 
 /// How exported curves go through their vertices.

@@ -39,6 +39,8 @@ enum Type {
     Variability = 44,
     TimeSamples = 46,
     DoubleVector = 48,
+    LayerOffsetVector = 49,
+    StringVector = 50,
 }
 
 /// What specs are, as the format numbers them.
@@ -238,7 +240,7 @@ impl Tables {
     fn layer(&mut self, file: &mut Binary, layer: &Layer) -> io::Result<()> {
         let documentation = file.tokens.of(&layer.comment);
         self.strings.push(documentation);
-        let fields = [
+        let mut fields = vec![
             ("defaultPrim", file.token(&layer.root.name)),
             ("documentation", inlined(Type::String, 0)),
             ("endTimeCode", file.double(layer.range[1])?),
@@ -249,6 +251,16 @@ impl Tables {
             ("upAxis", file.token("Y")),
             ("primChildren", file.token_vector(std::iter::once(layer.root.name.as_str()))?),
         ];
+        if !layer.below.is_empty() {
+            let first = self.strings.len() as u32;
+            self.strings.extend(layer.below.iter().map(|name| file.tokens.of(&format!("./{name}"))));
+            let numbers: Vec<u8> = (first..self.strings.len() as u32).flat_map(u32::to_le_bytes).collect();
+            let count = (layer.below.len() as u64).to_le_bytes();
+            fields.push(("subLayers", file.stored(Type::StringVector, &[&count, &numbers])?));
+            // Their times are ours: shifted by 0, stretched by 1.
+            let same = [0.0_f64, 1.0].map(f64::to_le_bytes).concat().repeat(layer.below.len());
+            fields.push(("subLayerOffsets", file.stored(Type::LayerOffsetVector, &[&count, &same])?));
+        }
         self.spec(file, Spec::PseudoRoot, &fields);
         self.elements.push(0);
         self.jumps.push(-1);
@@ -281,7 +293,7 @@ impl Tables {
             if let Some(interpolation) = property.interpolation {
                 fields.push(("interpolation", file.token(interpolation)));
             }
-            fields.push(match property.held() {
+            fields.push(match prim.held(property) {
                 Held::Always(handle) => ("default", handle.0),
                 Held::Samples(samples) => ("timeSamples", self.time_samples(file, samples)?),
             });

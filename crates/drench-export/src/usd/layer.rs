@@ -5,6 +5,7 @@
 
 use super::value::Value;
 use crate::error::ExportError;
+use crate::moment::Shot;
 use std::collections::HashMap;
 use std::io;
 use xxhash_rust::xxh3::xxh3_64;
@@ -31,8 +32,34 @@ pub struct Layer {
     pub fps: f64,
     /// First and last time code.
     pub range: [f64; 2],
+    /// Names of layers in the same folder that it stands on, the strongest first.
+    pub below: Vec<String>,
     /// The root prim.
     pub root: Prim,
+}
+
+impl Layer {
+    /// An empty layer of a shot.
+    pub fn of(shot: &Shot) -> Self {
+        let frames = &shot.frames;
+        let name = identifier(&shot.name);
+        Self {
+            comment: format!("Drench {}: {name}", shot.version),
+            fps: shot.fps,
+            range: [frames.first(), frames.last()].map(|frame| frame.copied().map_or(0.0, f64::from)),
+            below: Vec::new(),
+            root: Prim::new(name, "Xform"),
+        }
+    }
+}
+
+/// A name as prims have them: letters, digits and underscores, not beginning with a digit.
+pub fn identifier(name: &str) -> String {
+    let mut plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    if plain.chars().next().is_none_or(|first| first.is_ascii_digit()) {
+        plain.insert(0, '_');
+    }
+    plain
 }
 
 /// A prim.
@@ -46,6 +73,8 @@ pub struct Prim {
     pub properties: Vec<Property>,
     /// Prims below.
     pub children: Vec<Prim>,
+    /// Whether values that never change are time samples too, as in a layer that is a clip of a shot.
+    pub sampled: bool,
     places: HashMap<String, usize>,
 }
 
@@ -101,20 +130,25 @@ pub enum Held<'a> {
     Samples(&'a [(f64, Handle)]),
 }
 
-impl Property {
-    /// One value if it never changes, all of them otherwise.
-    pub fn held(&self) -> Held<'_> {
-        match self.samples.first() {
-            Some(&(_, first)) if self.samples.iter().all(|&(_, handle)| handle == first) => Held::Always(first),
-            _ => Held::Samples(&self.samples),
-        }
-    }
-}
-
 impl Prim {
     /// An empty prim.
     pub fn new(name: String, kind: &'static str) -> Self {
         Self { name, kind, ..Self::default() }
+    }
+
+    /// What a property of this prim holds: one value if it never changes, all of them otherwise.
+    pub fn held<'a>(&self, property: &'a Property) -> Held<'a> {
+        match property.samples.first() {
+            Some(&(_, first)) if !self.sampled && property.samples.iter().all(|&(_, handle)| handle == first) => {
+                Held::Always(first)
+            }
+            _ => Held::Samples(&property.samples),
+        }
+    }
+
+    /// Whether a property has a value.
+    pub fn has(&self, name: &str) -> bool {
+        self.places.contains_key(name)
     }
 
     /// Gives a property its value at a time code, later than those before.
@@ -146,7 +180,7 @@ impl Prim {
         let place = match self.children.iter().position(|child| child.name == name) {
             Some(place) => place,
             None => {
-                self.children.push(Prim::new(name.to_owned(), kind));
+                self.children.push(Prim { sampled: self.sampled, ..Prim::new(name.to_owned(), kind) });
                 self.children.len() - 1
             }
         };

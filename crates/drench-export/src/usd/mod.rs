@@ -1,12 +1,15 @@
 //! USD: hair as `BasisCurves`, liquid and grains as `Points`, solids and surfaces as `Mesh`, cameras.
 //!
-//! One layer for the whole shot; a time code is a frame. Metres, +y up. Whatever never changes is written once, a solid
-//! that does not deform as one mesh with a transform. Our own writer, because values must go to the disk as frames come:
-//! [`layer`] is what is recorded, [`binary`] and [`text`] are the two ways to store it, [`package`] wraps the first.
+//! One layer for the whole shot, or one a frame ([`clips`]); a time code is a frame. Metres, +y up. Whatever never changes
+//! is written once, a solid that does not deform as one mesh with a transform. Our own writer, because values must go to the
+//! disk as frames come: [`layer`] is what is recorded, [`binary`] and [`text`] are the two ways to store it, [`package`]
+//! wraps the first.
 
 mod binary;
+mod clips;
 mod layer;
 mod package;
+mod recording;
 mod text;
 mod value;
 
@@ -16,10 +19,12 @@ use crate::moment::{CameraView, Curves, Mesh, Moment, Points, Shot, extent};
 use crate::source::{Basis, Options};
 use crate::target::Layout;
 use binary::Binary;
+use clips::{Clips, Create};
 use drench_io::{Domain, RigidPose, Values};
 use glam::{DMat4, DVec3};
-use layer::{Kind, Layer, Prim, Store};
+use layer::{Kind, Layer, Store, identifier};
 use package::Package;
+use recording::{Place, Recording, Whole};
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::io;
@@ -40,19 +45,33 @@ const HINTS: &[(&str, &str)] = &[
     ("Unreal", "USD Stage window; for a groom asset use --to abc instead"),
 ];
 
+const FRAME_HINTS: &[(&str, &str)] = &[
+    ("all", "open the .usda that bears the name of the scene; the other files belong beside it"),
+    ("Blender", "File > Import > Universal Scene Description"),
+    ("Houdini", "Solaris: Sublayer or Reference LOP"),
+];
+
 /// `usdc`.
 pub const BINARY: Format = Format {
-    name: "usdc",
     title: "USD, binary: one file for all frames",
     layout: Layout::File,
     endings: &["usdc"],
+    hints: HINTS,
+    begin: |shot, options, path| Ok(whole(shot, options, path, binary_store(path)?)),
+    per_frame: Some(&BINARY_FRAMES),
+    ..BINARY_FRAMES
+};
+
+const BINARY_FRAMES: Format = Format {
+    name: "usdc",
+    title: "USD, binary: a file for each frame, stitched by another",
+    layout: Layout::Folder,
+    endings: &["usda", "usdc"],
     carries: CARRIES,
     lacks: LACKS,
-    hints: HINTS,
-    begin: |shot: &Shot, options: &Options, path: &Path| {
-        let store = Box::new(Binary::create(path, 0)?);
-        Ok(Box::new(Usd::new(shot, options, path, store)))
-    },
+    hints: FRAME_HINTS,
+    begin: |shot, options, folder| Ok(frames(shot, options, folder, "usdc", binary_store)),
+    per_frame: None,
 };
 
 /// `usda`.
@@ -60,10 +79,16 @@ pub const TEXT: Format = Format {
     name: "usda",
     title: "USD, text: to read and to edit; three times as large as usdc",
     endings: &["usda"],
-    begin: |shot: &Shot, options: &Options, path: &Path| {
-        Ok(Box::new(Usd::new(shot, options, path, Text::create(path)?)))
-    },
+    begin: |shot, options, path| Ok(whole(shot, options, path, Text::create(path)?)),
+    per_frame: Some(&TEXT_FRAMES),
     ..BINARY
+};
+
+const TEXT_FRAMES: Format = Format {
+    name: "usda",
+    title: "USD, text: a file for each frame, stitched by another",
+    begin: |shot, options, folder| Ok(frames(shot, options, folder, "usda", Text::create)),
+    ..BINARY_FRAMES
 };
 
 /// `usdz`.
@@ -71,18 +96,32 @@ pub const PACKAGE: Format = Format {
     name: "usdz",
     title: "USD, packed: usdc in an archive, for web pages and phones",
     endings: &["usdz"],
-    begin: |shot: &Shot, options: &Options, path: &Path| {
+    begin: |shot, options, path| {
         let store = Package::create(path, &identifier(&shot.name))?;
-        Ok(Box::new(Usd::new(shot, options, path, store)))
+        Ok(whole(shot, options, path, store))
     },
+    per_frame: None,
     ..BINARY
 };
 
-/// A layer that is being recorded.
+fn binary_store(path: &Path) -> Result<Box<dyn Store>, ExportError> {
+    Ok(Box::new(Binary::create(path, 0)?))
+}
+
+/// All frames in one layer.
+fn whole(shot: &Shot, options: &Options, path: &Path, store: Box<dyn Store>) -> Box<dyn Writer> {
+    Box::new(Usd::new(shot, options, path, Box::new(Whole::new(store, Layer::of(shot)))))
+}
+
+/// One layer a frame.
+fn frames(shot: &Shot, options: &Options, folder: &Path, ending: &'static str, create: Create) -> Box<dyn Writer> {
+    Box::new(Usd::new(shot, options, folder, Box::new(Clips::new(folder, ending, create, shot))))
+}
+
+/// Takes moments apart into prims and their properties.
 struct Usd {
     path: PathBuf,
-    store: Box<dyn Store>,
-    layer: Layer,
+    recording: Box<dyn Recording>,
     basis: Basis,
     aspect: f32,
     colours: BTreeMap<String, [f32; 3]>,
@@ -92,18 +131,10 @@ struct Usd {
 }
 
 impl Usd {
-    fn new(shot: &Shot, options: &Options, path: &Path, store: Box<dyn Store>) -> Self {
-        let frames = &shot.frames;
-        let range = [frames.first(), frames.last()].map(|frame| frame.copied().map_or(0.0, f64::from));
+    fn new(shot: &Shot, options: &Options, path: &Path, recording: Box<dyn Recording>) -> Self {
         Self {
             path: path.to_owned(),
-            store,
-            layer: Layer {
-                comment: format!("Drench {}: {}", shot.version, identifier(&shot.name)),
-                fps: shot.fps,
-                range,
-                root: Prim::new(identifier(&shot.name), "Xform"),
-            },
+            recording,
             basis: options.basis,
             aspect: shot.aspect,
             colours: shot.colours.clone(),
@@ -112,10 +143,10 @@ impl Usd {
         }
     }
 
-    /// The prim of a body, made at its first frame, and what else is needed to record it.
-    fn prim(&mut self, kind: &'static str, body: &str, time: f64) -> Recorder<'_> {
+    /// The prim of a body, named at its first frame.
+    fn prim(&mut self, schema: &'static str, body: &str) -> Recorder<'_> {
         let used = &mut self.used;
-        let name = self.names.entry((kind, body.to_owned())).or_insert_with(|| {
+        let name = self.names.entry((schema, body.to_owned())).or_insert_with(|| {
             let plain = identifier(body);
             let numbered = (2..).map(|k| format!("{plain}_{k}"));
             let free = std::iter::once(plain.clone()).chain(numbered).find(|name| !used.contains(name));
@@ -123,26 +154,25 @@ impl Usd {
             used.insert(name.clone());
             name
         });
-        Recorder { prim: self.layer.root.child(name, kind), store: self.store.as_mut(), time }
+        Recorder { recording: self.recording.as_mut(), prim: name, schema }
     }
 
     fn record(&mut self, moment: &Moment) -> io::Result<()> {
-        let time = f64::from(moment.index);
         let (basis, aspect) = (self.basis, self.aspect);
         for body in &moment.curves {
             let colour = self.colours.get(&body.name).copied();
-            self.prim("BasisCurves", &body.name, time).curves(body, basis, colour)?;
+            self.prim("BasisCurves", &body.name).curves(body, basis, colour)?;
         }
         for body in &moment.points {
             let colour = self.colours.get(&body.name).copied();
-            self.prim("Points", &body.name, time).points(body, colour)?;
+            self.prim("Points", &body.name).points(body, colour)?;
         }
         for body in &moment.meshes {
             let colour = self.colours.get(&body.name).copied();
-            self.prim("Mesh", &body.name, time).mesh(body, colour)?;
+            self.prim("Mesh", &body.name).mesh(body, colour)?;
         }
         for camera in &moment.cameras {
-            self.prim("Camera", &camera.name, time).camera(camera, aspect)?;
+            self.prim("Camera", &camera.name).camera(camera, aspect)?;
         }
         Ok(())
     }
@@ -150,25 +180,26 @@ impl Usd {
 
 impl Writer for Usd {
     fn frame(&mut self, moment: &Moment) -> Result<(), ExportError> {
+        self.recording.begin(moment.index)?;
         self.record(moment).map_err(|source| ExportError::Storage { action: "write", path: self.path.clone(), source })
     }
 
     fn finish(self: Box<Self>) -> Result<Vec<String>, ExportError> {
-        self.store.close(&self.layer)?;
+        self.recording.finish()?;
         Ok(Vec::new())
     }
 }
 
-/// Records one prim at one time.
+/// Records one prim in one frame.
 struct Recorder<'a> {
-    prim: &'a mut Prim,
-    store: &'a mut dyn Store,
-    time: f64,
+    recording: &'a mut dyn Recording,
+    prim: &'a str,
+    schema: &'static str,
 }
 
 impl Recorder<'_> {
-    fn set(&mut self, name: &str, kind: Kind, value: &Value) -> io::Result<()> {
-        self.prim.set(self.store, name, kind, self.time, value)
+    fn set(&mut self, property: &str, kind: Kind, value: &Value) -> io::Result<()> {
+        self.recording.set(Place { prim: self.prim, schema: self.schema, property }, kind, value)
     }
 
     fn vectors(&mut self, name: &str, kind: Kind, vectors: &[[f32; 3]]) -> io::Result<()> {
@@ -259,7 +290,8 @@ impl Recorder<'_> {
 
     fn mesh(&mut self, body: &Mesh, colour: Option<[f32; 3]>) -> io::Result<()> {
         // A rigid body's shape is recorded at its first frame alone; the pose brings it where it is.
-        let new = !self.prim.properties.iter().any(|property| property.name == "points");
+        let points = Place { prim: self.prim, schema: self.schema, property: "points" };
+        let new = !self.recording.has(points);
         if let Some(pose) = &body.pose {
             let matrix = pose_matrix(pose);
             self.set("xformOp:transform", Kind::of("matrix4d"), &matrix)?;
@@ -314,13 +346,4 @@ impl Recorder<'_> {
 fn pose_matrix(pose: &RigidPose) -> Value<'static> {
     // Columns of ours are rows of theirs.
     Value::Matrix(DMat4::from_rotation_translation(pose.rotation, pose.position).to_cols_array_2d())
-}
-
-/// A name as prims have them: letters, digits and underscores, not beginning with a digit.
-fn identifier(name: &str) -> String {
-    let mut plain: String = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    if plain.chars().next().is_none_or(|first| first.is_ascii_digit()) {
-        plain.insert(0, '_');
-    }
-    plain
 }

@@ -50,14 +50,24 @@ impl Store for Text {
 }
 
 fn write_layer(out: &mut impl Write, values: &mut File, layer: &Layer) -> io::Result<()> {
-    let Layer { comment, fps, range: [first, last], root } = layer;
+    write_head(out, layer)?;
+    write_prim(out, values, &layer.root, "")
+}
+
+/// What a layer says of itself.
+pub fn write_head(out: &mut impl Write, layer: &Layer) -> io::Result<()> {
+    let Layer { comment, fps, range: [first, last], below, root } = layer;
+    let mut more = String::new();
+    if !below.is_empty() {
+        let names: Vec<String> = below.iter().map(|name| format!("        @./{name}@")).collect();
+        more = format!("    subLayers = [\n{}\n    ]\n", names.join(",\n"));
+    }
     write!(
         out,
         "#usda 1.0\n(\n    defaultPrim = \"{}\"\n    doc = \"{comment}\"\n    endTimeCode = {last}\n    framesPerSecond = \
-         {fps}\n    metersPerUnit = 1\n    startTimeCode = {first}\n    timeCodesPerSecond = {fps}\n    upAxis = \"Y\"\n)\n",
+         {fps}\n    metersPerUnit = 1\n    startTimeCode = {first}\n{more}    timeCodesPerSecond = {fps}\n    upAxis = \"Y\"\n)\n",
         root.name
-    )?;
-    write_prim(out, values, root, "")
+    )
 }
 
 fn write_prim(out: &mut impl Write, values: &mut File, prim: &Prim, indent: &str) -> io::Result<()> {
@@ -69,7 +79,7 @@ fn write_prim(out: &mut impl Write, values: &mut File, prim: &Prim, indent: &str
             format!(" (\n{inner}    interpolation = \"{interpolation}\"\n{inner})")
         });
         let declared = format!("{inner}{uniform}{} {}", property.kind, property.name);
-        match property.held() {
+        match prim.held(property) {
             Held::Always(handle) => {
                 write!(out, "{declared} = ")?;
                 copy(out, values, handle)?;

@@ -6,9 +6,9 @@ use std::borrow::Cow;
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value<'a> {
     /// A word.
-    Token(&'a str),
+    Token(&'static str),
     /// Words.
-    Tokens(Vec<&'a str>),
+    Tokens(Vec<&'static str>),
     /// A number.
     Float(f32),
     /// Two numbers.
@@ -46,6 +46,25 @@ impl Value<'_> {
             Self::Floats(values) => all(values.iter().map(|x| x.to_le_bytes())),
             Self::Pairs(values) => all(values.as_flattened().iter().map(|x| x.to_le_bytes())),
             Self::Vectors(values) => all(values.as_flattened().iter().map(|x| x.to_le_bytes())),
+        }
+    }
+
+    /// The value with numbers of its own.
+    pub fn to_static(&self) -> Value<'static> {
+        fn own<T: Clone>(values: &[T]) -> Cow<'static, [T]> {
+            Cow::Owned(values.to_vec())
+        }
+        match self {
+            Self::Token(word) => Value::Token(word),
+            Self::Tokens(words) => Value::Tokens(words.clone()),
+            Self::Float(x) => Value::Float(*x),
+            Self::Float2(pair) => Value::Float2(*pair),
+            Self::Matrix(rows) => Value::Matrix(*rows),
+            Self::Ints(values) => Value::Ints(own(values)),
+            Self::Longs(values) => Value::Longs(values.clone()),
+            Self::Floats(values) => Value::Floats(own(values)),
+            Self::Pairs(values) => Value::Pairs(own(values)),
+            Self::Vectors(values) => Value::Vectors(own(values)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::render::recorded_scene;
 use super::use_threads;
-use crate::cli::{CurveArgument, ExportArguments, FrameRange};
+use crate::cli::{CurveArgument, ExportArguments, FrameRange, LayerArgument};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::{interrupt, text};
@@ -43,6 +43,17 @@ fn write(arguments: &ExportArguments, progress: &mut Progress) -> Result<(), Fai
             "there is no format called '{to}'\n  fix: choose from {}",
             names.join(", ")
         )));
+    };
+    let format = match arguments.layers {
+        LayerArgument::Single => format,
+        LayerArgument::PerFrame => format.per_frame.ok_or_else(|| {
+            let able = FORMATS.iter().filter(|format| format.per_frame.is_some());
+            let names: Vec<&str> = able.map(|format| format.name).collect();
+            Failure::Input(format!(
+                "{to} has no layers that could be divided\n  fix: leave --layers out, or choose from {}",
+                names.join(", ")
+            ))
+        })?,
     };
     use_threads(arguments.threads)?;
     interrupt::listen();
