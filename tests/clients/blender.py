@@ -88,6 +88,10 @@ def check(run):
     render(run.folder / "usdc.png", of_type("CAMERA", run.bodies("camera")[0]))
     print("usdc: Blender renders it")
 
+    fresh()
+    bpy.ops.wm.usd_import(filepath=str(run.folder / "layers_usdc" / "everything.usda"))
+    check_hair(run, "layers_usdc", ["wetness", "film", "wet_spec", "wet_dark"], {"id": "strand_id"})
+
     # Of Alembic curves Blender takes no further attributes.
     fresh()
     # It does not take the frame rate over either.
