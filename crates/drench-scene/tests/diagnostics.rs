@@ -202,6 +202,15 @@ fn overrides_reach_every_key() {
 }
 
 #[test]
+fn a_missing_length_is_told_with_the_other_errors_unless_strands_are_imported() {
+    let with = |lines: &str| read(&GOOD.replace("length = \"3 cm\"", lines)).unwrap_err().to_string();
+    let told = with("vertices = 1");
+    assert!(told.contains("`length` is missing") && told.contains("add length") && told.contains("vertices"), "{told}");
+    let told = with("vertices = 1\nimport = { path = \"a.hair\" }");
+    assert!(!told.contains("`length` is missing") && told.contains("vertices"), "{told}");
+}
+
+#[test]
 fn errors_in_overrides_point_at_the_override() {
     for (path, value, words) in [
         ("groom.fr.spacing", "5 mm", "no groom is named `fr`"),

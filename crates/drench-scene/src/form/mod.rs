@@ -49,7 +49,7 @@ pub(crate) trait Form {
     where
         Self: Sized,
     {
-        Or { form: self, default: value.into(), note: None }
+        Or { form: self, default: value.into(), note: None, unless: None }
     }
 
     /// The key may be absent, and then has this value, which the reference describes in words.
@@ -57,7 +57,15 @@ pub(crate) trait Form {
     where
         Self: Sized,
     {
-        Or { form: self, default: value.into(), note: Some(note) }
+        Or { form: self, default: value.into(), note: Some(note), unless: None }
+    }
+
+    /// The key must be there unless another is, and then has this value, which the reference describes in words.
+    fn required_unless(self, other: &'static str, value: impl Into<Self::Value>, note: &'static str) -> Or<Self>
+    where
+        Self: Sized,
+    {
+        Or { form: self, default: value.into(), note: Some(note), unless: Some(other) }
     }
 
     /// The key may be absent, which means something of its own.
@@ -168,6 +176,8 @@ pub(crate) struct Or<F: Form> {
     form: F,
     default: F::Value,
     note: Option<&'static str>,
+    /// The key without which this one must be there.
+    unless: Option<&'static str>,
 }
 pub(crate) struct Optional<F> {
     form: F,
@@ -181,8 +191,7 @@ impl<F: Form> Field for Required<F> {
         match table.get(key) {
             Some(node) => reader.within(key, |reader| self.0.read(node, reader)),
             None => {
-                let what = expectation(&self.0.kind());
-                reader.error(place, format!("the key `{key}` is missing"), format!("add {key} = {what}"));
+                reader.missing(key, &self.0.kind(), place);
                 None
             }
         }
@@ -200,9 +209,13 @@ impl<F: Form> Field for Required<F> {
 impl<F: Form<Value: Clone>> Field for Or<F> {
     type Value = F::Value;
 
-    fn read(&self, key: &'static str, table: &Table, _: Place, reader: &mut Reader) -> Option<F::Value> {
+    fn read(&self, key: &'static str, table: &Table, place: Place, reader: &mut Reader) -> Option<F::Value> {
         match table.get(key) {
             Some(node) => reader.within(key, |reader| self.form.read(node, reader)),
+            None if self.unless.is_some_and(|other| table.get(other).is_none()) => {
+                reader.missing(key, &self.form.kind(), place);
+                None
+            }
             None => Some(self.default.clone()),
         }
     }
@@ -320,6 +333,12 @@ impl Reader {
     pub fn error(&mut self, place: Place, message: impl Into<String>, help: impl Into<String>) {
         let (message, help) = (message.into(), help.into());
         self.problems.push(Problem { place: Some(place), key: self.path.join("."), message, help });
+    }
+
+    /// Reports that a key is not there.
+    fn missing(&mut self, key: &str, kind: &Kind, place: Place) {
+        let what = expectation(kind);
+        self.error(place, format!("the key `{key}` is missing"), format!("add {key} = {what}"));
     }
 
     /// Runs `read` with `step` on the path that errors name.

@@ -33,7 +33,7 @@ section! {
         /// Share of the strands that grow, 0 to 1, over the surface.
         pub density: Option<Map> = map().optional_as("1 everywhere"),
         /// Length of a strand [m]. Needed unless strands are imported.
-        pub length: f64 = quantity(LENGTH).above(0.0).at_most(1e3).or_as(0.1, "that of imported strands"),
+        pub length: f64 = quantity(LENGTH).above(0.0).at_most(1e3).required_unless("import", 0.1, "that of imported strands"),
         /// Multiplier of the length over the surface.
         pub length_map: Option<Map> = map().optional_as("1 everywhere"),
         /// Random variation of the length: 0.2 is 20 % up or down.
@@ -170,9 +170,6 @@ fn check_groom(groom: &Groom, table: &Table, place: Place, reader: &mut Reader) 
             let message = format!("`{}` and `{}` both say where the strands are", first.key, last.key);
             reader.error(last.place, message, "keep one of them");
         }
-    }
-    if table.entry("length").is_none() && groom.import.is_none() {
-        reader.error(place, "the key `length` is missing", "add length = \"10 cm\"");
     }
     if groom.import.is_some() {
         // A resolved scene writes defaults out, which say nothing.
