@@ -27,8 +27,13 @@ const EXPORTS: &[(&str, &str, &str)] = &[
     ("ply", "ply", "single"),
 ];
 /// The scripts, each with the program that it asks.
-const CHECKS: &[(&str, &str)] =
-    &[("usd.py", "USD"), ("abc_file.py", "Alembic"), ("vtk_files.py", "VTK"), ("blender.py", "Blender")];
+const CHECKS: &[(&str, &str)] = &[
+    ("usd.py", "USD"),
+    ("usd_groom.py", "USD grooms"),
+    ("abc_file.py", "Alembic"),
+    ("vtk_files.py", "VTK"),
+    ("blender.py", "Blender"),
+];
 /// The system's Python, for which Debian packages OpenVDB's own library; there is no such package for the other.
 const SYSTEM_PYTHON: &str = "/usr/bin/python3";
 const VDB_CHECK: (&str, &str) = ("vdb_files.py", "OpenVDB");
@@ -57,7 +62,7 @@ pub fn check() -> Result<(), String> {
     for ((script, program), python) in checks.chain([(&VDB_CHECK, Path::new(SYSTEM_PYTHON))]) {
         println!("-- {program}");
         let log = folder.join(script).with_extension("log");
-        call(Command::new(python).arg(Path::new(SCRIPTS).join(script)).arg(&folder), Some(&log))?;
+        call(Command::new(python).arg(Path::new(SCRIPTS).join(script)).args([&folder, &drench]), Some(&log))?;
         // Blender tells every step of a picture; what our scripts say names the file first.
         let told = fs::read_to_string(&log).unwrap_or_default();
         told.lines()

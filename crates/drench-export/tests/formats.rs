@@ -102,7 +102,7 @@ fn export_as(run: &Path, format: &Format, out: &Path) -> Result<Vec<PathBuf>, Ex
 
 /// The first frame's hair, from its file.
 fn hair_of(path: &Path) -> Drawn {
-    drawn::load(path, 1.0, Up::Y).unwrap()
+    drawn::load(path, Some(1.0), Some(Up::Y)).unwrap()
 }
 
 proptest! {
@@ -258,8 +258,8 @@ fn a_layer_with_any_byte_changed_or_missing_is_read_or_refused() {
         let mut bytes = sound.clone();
         bytes[at] ^= [0xff, 0x01, 0x80][at / 3 % 3];
         fs::write(&path, &bytes).unwrap();
-        let _ = drawn::load(&path, 1.0, Up::Y);
+        let _ = drawn::load(&path, Some(1.0), Some(Up::Y));
         fs::write(&path, &sound[..at]).unwrap();
-        assert!(drawn::load(&path, 1.0, Up::Y).is_err(), "{at}");
+        assert!(drawn::load(&path, Some(1.0), Some(Up::Y)).is_err(), "{at}");
     }
 }

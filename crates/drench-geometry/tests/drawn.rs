@@ -24,7 +24,7 @@ fn load_bytes(name: &str, bytes: &[u8]) -> Result<Drawn, GeometryError> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
     std::fs::write(&path, bytes).unwrap();
-    load(&path, 1.0, Up::Y)
+    load(&path, Some(1.0), Some(Up::Y))
 }
 
 const TWO: [&[[f32; 3]]; 2] =
@@ -60,7 +60,7 @@ fn alembic_curves_are_taken_with_their_transforms_and_only_guides_where_some_are
             CurvesSample { positions: &positions, counts: &[2, 3], parameters: &parameters, ..CurvesSample::default() };
         archive.write_curves(curves, &sample).unwrap();
         archive.finish().unwrap();
-        load(&path, 1.0, Up::Y).unwrap()
+        load(&path, Some(1.0), Some(Up::Y)).unwrap()
     };
     let all = strands(None);
     assert_eq!((all.offsets.as_slice(), all.positions[3]), (&[0, 2, 5][..], DVec3::new(2.0, 0.0, 5.0)));
@@ -68,6 +68,157 @@ fn alembic_curves_are_taken_with_their_transforms_and_only_guides_where_some_are
     assert_eq!((guides.offsets.as_slice(), guides.positions[0]), (&[0, 3][..], DVec3::new(1.0, 0.0, 5.0)));
     let message = load_bytes("a.abc", b"Ogawa").unwrap_err().to_string();
     assert!(message.contains("a.abc") && message.contains("too short"), "{message}");
+}
+
+/// Files in a folder of their own, and what the first of them gives.
+fn load_files(files: &[(&str, &str)]) -> Result<Drawn, GeometryError> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        std::fs::create_dir_all(folder.path().join(name).parent().unwrap()).unwrap();
+        std::fs::write(folder.path().join(name), format!("#usda 1.0\n{text}")).unwrap();
+    }
+    load(&folder.path().join(files[0].0), None, None)
+}
+
+const STRAND: &str =
+    "def BasisCurves \"s\" {\n int[] curveVertexCounts = [2]\n point3f[] points = [(1, 0, 0), (2, 0, 0)]\n}";
+const METRES: &str = "(\n metersPerUnit = 1\n defaultPrim = \"top\"\n)\n";
+
+/// One strand from (1, 0, 0) to (2, 0, 0) below a prim with these properties, in metres.
+fn moved(properties: &str) -> Vec<DVec3> {
+    let text = format!("{METRES}def Xform \"top\" {{\n{properties}\n{STRAND}\n}}");
+    load_files(&[("a.usda", &text)]).unwrap().positions
+}
+
+fn near(got: &[DVec3], wanted: [[f64; 3]; 2]) -> bool {
+    got.len() == 2 && got.iter().zip(wanted).all(|(a, b)| a.distance(b.into()) < 1e-12)
+}
+
+#[test]
+fn usd_curves_are_where_the_transforms_above_them_put_them() {
+    let cases = [
+        (
+            "double3 xformOp:translate = (0, 5, 0)\n uniform token[] xformOpOrder = [\"xformOp:translate\"]",
+            [[1.0, 5.0, 0.0], [2.0, 5.0, 0.0]],
+        ),
+        // The last of the list comes first: scaled, then turned about z, then moved.
+        (
+            "double3 xformOp:translate = (0, 0, 3)\n float xformOp:rotateZ.timeSamples = { 1: 90, 2: 45 }\n float3 xformOp:scale = (2, 1, 1)\n \
+             uniform token[] xformOpOrder = [\"xformOp:translate\", \"xformOp:rotateZ\", \"xformOp:scale\"]",
+            [[0.0, 2.0, 3.0], [0.0, 4.0, 3.0]],
+        ),
+        // x stays about x, then y turns it to -z, then z leaves that.
+        (
+            "float3 xformOp:rotateXYZ = (90, 90, 90)\n uniform token[] xformOpOrder = [\"xformOp:rotateXYZ\"]",
+            [[0.0, 0.0, -1.0], [0.0, 0.0, -2.0]],
+        ),
+        // The other way round: z turns x to y, then y leaves it, then x turns it to z.
+        (
+            "float3 xformOp:rotateZYX = (90, 90, 90)\n uniform token[] xformOpOrder = [\"xformOp:rotateZYX\"]",
+            [[0.0, 0.0, 1.0], [0.0, 0.0, 2.0]],
+        ),
+        (
+            "quatf xformOp:orient = (0.70710678118654752, 0, 0, 0.70710678118654752)\n uniform token[] xformOpOrder = [\"xformOp:orient\"]",
+            [[0.0, 1.0, 0.0], [0.0, 2.0, 0.0]],
+        ),
+        (
+            "matrix4d xformOp:transform = ( (0, 1, 0, 0), (-1, 0, 0, 0), (0, 0, 1, 0), (7, 0, 0, 1) )\n uniform token[] xformOpOrder = [\"xformOp:transform\"]",
+            [[7.0, 1.0, 0.0], [7.0, 2.0, 0.0]],
+        ),
+        // About a pivot at (1, 0, 0).
+        (
+            "float3 xformOp:translate:pivot = (1, 0, 0)\n float xformOp:rotateZ = 90\n uniform token[] xformOpOrder = [\"xformOp:translate:pivot\", \
+             \"xformOp:rotateZ\", \"!invert!xformOp:translate:pivot\"]",
+            [[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]],
+        ),
+        // What is not in the order does nothing.
+        ("double3 xformOp:translate = (0, 5, 0)", [[1.0, 0.0, 0.0], [2.0, 0.0, 0.0]]),
+    ];
+    for (properties, wanted) in cases {
+        let got = moved(properties);
+        assert!(near(&got, wanted), "{properties}: {got:?}");
+    }
+    // Transforms of all prims above count, up to one that stands for itself.
+    let shift = |by: u32, order: &str| {
+        format!("double3 xformOp:translate = ({by}, 0, 0)\n token[] xformOpOrder = [{order}\"xformOp:translate\"]\n")
+    };
+    for (order, x) in [("", 111.0), ("\"!resetXformStack!\", ", 101.0)] {
+        let inner = format!("def Xform \"in\" {{\n{}def Scope \"deep\" {{\n{STRAND}\n}}\n}}", shift(100, order));
+        let text = format!("{METRES}def Xform \"top\" {{\n{}{inner}\n}}", shift(10, ""));
+        let got = load_files(&[("a.usda", &text)]).unwrap().positions;
+        assert!(near(&got, [[x, 0.0, 0.0], [x + 1.0, 0.0, 0.0]]), "{got:?}");
+    }
+    let wrong = format!(
+        "def Xform \"top\" {{\n double xformOp:shear = 3\n uniform token[] xformOpOrder = [\"xformOp:shear\"]\n{STRAND}\n}}"
+    );
+    let message = load_files(&[("a.usda", &wrong)]).unwrap_err().to_string();
+    assert!(message.contains("/top") && message.contains("xformOp:shear"), "{message}");
+}
+
+#[test]
+fn usd_files_say_what_their_unit_and_their_up_is_unless_the_scene_does() {
+    let place = |head: &str, unit, up| {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.usda");
+        std::fs::write(&path, format!("#usda 1.0\n{head}{}", STRAND.replace("(2, 0, 0)", "(2, 0, 3)"))).unwrap();
+        load(&path, unit, up).unwrap().positions[1]
+    };
+    assert_eq!(place("(metersPerUnit = 0.5 upAxis = \"Z\")", None, None), DVec3::new(1.0, 1.5, 0.0));
+    assert_eq!(place("(metersPerUnit = 0.5 upAxis = \"Z\")", Some(2.0), Some(Up::Y)), DVec3::new(4.0, 0.0, 6.0));
+    // Centimetres, as USD has it.
+    assert!(place("", None, None).distance(DVec3::new(0.02, 0.0, 0.03)) < 1e-15);
+}
+
+#[test]
+fn usd_layers_references_and_payloads_are_followed() {
+    let body = format!(
+        "{METRES}def Xform \"top\" {{\n double3 xformOp:translate = (0, 1, 0)\n uniform token[] xformOpOrder = [\"xformOp:translate\"]\n{STRAND}\n}}\nclass \"pattern\" {{\n{STRAND}\n}}"
+    );
+    let strands = |files: &[(&str, &str)]| load_files(files).unwrap().positions;
+    let there = [[1.0, 1.0, 0.0], [2.0, 1.0, 0.0]];
+    // A layer on another, which moves what the other has.
+    let above = "(\n metersPerUnit = 1\n subLayers = [@./parts/b.usda@ (offset = 3)]\n)\nover \"top\" {\n double3 xformOp:translate = (0, 0, 8)\n}";
+    assert!(near(&strands(&[("a.usda", above), ("parts/b.usda", &body)]), [[1.0, 0.0, 8.0], [2.0, 0.0, 8.0]]));
+    for arc in [
+        "prepend references = @parts/b.usda@",
+        "references = [@./parts/b.usda@</top> (offset = 1; scale = 2)]",
+        "payload = @parts/b.usda@</top>",
+    ] {
+        let text = format!(
+            "(\n metersPerUnit = 1\n)\ndef \"here\" (\n \"a comment\"\n {arc}\n kind = \"component\"\n) {{\n}}"
+        );
+        assert!(near(&strands(&[("a.usda", &text), ("parts/b.usda", &body)]), there), "{arc}");
+    }
+    // Through another reference, in a layer further down, and to a prim of the same layer.
+    let middle = "(\n defaultPrim = \"mid\"\n)\ndef \"mid\" (references = @../b.usda@) {\n}";
+    let text = "(\n metersPerUnit = 1\n)\ndef \"x\" (references = @deep/m.usda@) {\n}\ndef \"y\" (references = </x>) {\n}\nover \"no\" (references = </x>) {\n}\ndef \"off\" (references = </x> active = false) {\n}";
+    let positions = strands(&[("a.usda", text), ("deep/m.usda", middle), ("b.usda", &body)]);
+    assert!(positions.len() == 6 && near(&positions[..2], there) && near(&positions[4..], there), "{positions:?}");
+    let wrong = [
+        ("def \"a\" (references = @gone.usda@) {\n}", "gone.usda"),
+        ("(subLayers = [@gone.usda@])", "gone.usda"),
+        ("(subLayers = [@a.usda@])", "stands on itself"),
+        ("def \"a\" (references = </b>) {\n}\ndef \"b\" (references = </a>) {\n}", "back to itself"),
+        ("def \"a\" (references = </none>) {\n}", "prim /none"),
+        ("def \"a\" (references = @a.usda@) {\n}", "default prim"),
+        (
+            "def \"a\" (variants = { string look = \"x\" } prepend variantSets = \"look\") {\n variantSet \"look\" = {\n \"x\" {\n }\n }\n}",
+            "variant sets",
+        ),
+        ("def BasisCurves \"a\" (inherits = </p>) {\n}", "inherited classes"),
+        ("def Xform \"a\" {\n int x = = 3\n}", "line 3"),
+        ("def Xform \"a\" {\n", "does not end"),
+    ];
+    for (text, said) in wrong {
+        let message = load_files(&[("a.usda", text)]).unwrap_err().to_string();
+        assert!(message.contains(said), "{text}: {message}");
+    }
+    let deep = format!("def \"a\" {{\n{}", "def \"b\" {\n".repeat(100_000));
+    assert!(load_files(&[("a.usda", &deep)]).unwrap_err().to_string().contains("inside each other"));
+    // However a layer is cut off, it is read or refused.
+    for at in (0..body.len()).filter(|&at| body.is_char_boundary(at)) {
+        let _ = load_files(&[("a.usda", &body[..at])]);
+    }
 }
 
 #[test]

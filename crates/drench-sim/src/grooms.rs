@@ -108,10 +108,10 @@ fn settings<'a>(scene: &Scene, groom: &scene::Groom, skin: &'a SolidModel) -> Re
             scene::Roots::Count(count) => Placement::Count(count),
             scene::Roots::At(points) => Placement::At(nearest_points(mesh, points)),
             scene::Roots::Import(import) => {
-                let up = match import.up {
+                let up = import.up.map(|up| match up {
                     scene::UpAxis::Y => drawn::Up::Y,
                     scene::UpAxis::Z => drawn::Up::Z,
-                };
+                });
                 Placement::Drawn(drawn::load(&import.path, import.unit, up).map_err(refuse(groom))?)
             }
         },

@@ -94,15 +94,14 @@ model = "pbd"
 
 section! {
     /// Strands from a file: `.hair`, lines of an `.obj`, `BasisCurves` of a `.usda` or `.usdc`, curves of an
-    /// `.abc`. Each is moved to the nearest point of
-    /// the solid and gets `vertices` vertices at equal distances.
+    /// `.abc`. Each is moved to the nearest point of the solid and gets `vertices` vertices at equal distances.
     pub struct Import {
         /// The file.
         pub path: PathBuf = path().required(),
         /// Metres per unit of the file.
-        pub unit: f64 = quantity(RATIO).at_least(1e-9).at_most(1e9).or(1.0),
+        pub unit: Option<f64> = quantity(RATIO).at_least(1e-9).at_most(1e9).optional_as("what a USD file says, 1 for others"),
         /// The axis of the file that is up.
-        pub up: UpAxis = word().or(UpAxis::Y),
+        pub up: Option<UpAxis> = word().optional_as("what a USD file says, y for others"),
     }
     example r#"
 [[groom]]

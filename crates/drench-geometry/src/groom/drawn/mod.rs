@@ -38,18 +38,25 @@ pub enum Up {
     Z,
 }
 
-/// Loads strands from a file; its extension says which format it has. `unit` is the length of the file's unit [m].
-pub fn load(path: &Path, unit: f64, up: Up) -> Result<Drawn, GeometryError> {
+/// Loads strands from a file; its extension says which format it has. `unit` is the length of the file's unit [m]. Without
+/// `unit` and `up`, what a USD file says of itself counts; other files are in metres with +y up.
+pub fn load(path: &Path, unit: Option<f64>, up: Option<Up>) -> Result<Drawn, GeometryError> {
+    let (mut own_unit, mut own_up) = (1.0, Up::Y);
     let strands = match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
         Some("abc") => abc::parse(path)?,
         Some("hair") => hair::parse(path, &load::read(path)?)?,
         Some("obj") => obj::parse(path, &load::read(path)?)?,
-        Some("usda" | "usdc" | "usd") => usd::parse(path, &load::read(path)?)?,
+        Some("usda" | "usdc" | "usd") => {
+            let file = usd::parse(path)?;
+            (own_unit, own_up) = (file.unit, file.up);
+            file.strands
+        }
         other => {
             let extension = other.map_or("a file without extension".into(), |e| format!(".{e}"));
             return Err(GeometryError::UnknownGroomFormat { path: path.into(), extension });
         }
     };
+    let (unit, up) = (unit.unwrap_or(own_unit), up.unwrap_or(own_up));
     let mut drawn = Drawn { offsets: vec![0], positions: Vec::new() };
     for strand in strands {
         // What is shorter than a segment is no strand.

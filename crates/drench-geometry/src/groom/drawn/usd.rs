@@ -1,86 +1,95 @@
-//! `BasisCurves` of a USD file, text or binary: the first value of their `points`. Transforms of the prims are not applied, and
-//! references to other files not followed.
-
-use super::malformed;
-use crate::GeometryError;
-use glam::DVec3;
-use std::path::Path;
+//! `BasisCurves` of a USD file, text or binary, where they are in the world: the first value of their `points`, with all
+//! transforms above them.
+//!
+//! [`text`] and [`binary`] read a layer into prims ([`layer`]), [`stage`] puts layers, references and payloads together,
+//! [`transform`] follows `xformOpOrder`. Variant sets are refused; inherits, specializes and value clips where they
+//! concern curves.
 
 mod binary;
+mod layer;
+mod stage;
+mod text;
+mod transform;
 
-const FIX: &str = "export it again as one flat layer";
+use super::{Up, malformed};
+use crate::GeometryError;
+use glam::{DMat4, DVec3};
+use layer::Prim;
+use std::path::Path;
 
-/// Numbers of vertices and points of one prim.
-type Curves = (Vec<i64>, Vec<DVec3>);
+const FIX: &str = "export it again as one flat layer, such as with usdcat --flatten";
 
-/// The curves of a file.
-pub(super) fn parse(path: &Path, bytes: &[u8]) -> Result<Vec<Vec<DVec3>>, GeometryError> {
-    let prims = if bytes.starts_with(binary::MAGIC) {
-        binary::curves(bytes).map_err(|problem| malformed(path, "the binary layer", problem, FIX))?
-    } else if bytes.starts_with(b"#usda") {
-        text(path, &String::from_utf8_lossy(bytes))?
-    } else {
-        return Err(malformed(path, "the first bytes", "it is no USD layer", FIX));
-    };
-    let mut strands = Vec::new();
-    for (counts, points) in prims {
-        let told = counts.iter().try_fold(0_i64, |sum, &count| if count < 0 { None } else { sum.checked_add(count) });
-        if told != Some(points.len() as i64) {
-            let problem = format!("the curves have {told:?} vertices together, but there are {} points", points.len());
-            return Err(malformed(path, "curveVertexCounts", problem, FIX));
-        }
-        let mut points = points.into_iter();
-        strands.extend(counts.iter().map(|&count| points.by_ref().take(count as usize).collect::<Vec<_>>()));
-    }
-    Ok(strands)
+/// What a file says of itself and holds.
+pub(super) struct File {
+    pub strands: Vec<Vec<DVec3>>,
+    /// Length of its unit [m]: centimetres where it says nothing, as USD has it.
+    pub unit: f64,
+    pub up: Up,
 }
 
-/// The curves of a text layer.
-fn text(path: &Path, layer: &str) -> Result<Vec<Curves>, GeometryError> {
-    let mut prims = Vec::new();
-    for (start, _) in layer.match_indices("def BasisCurves") {
-        let prim = block(&layer[start..]);
-        let place = || prim.lines().next().unwrap_or_default().trim().to_owned();
-        let missing = |name: &str| malformed(path, place(), format!("it has no {name}"), FIX);
-        let counts = array(prim, "curveVertexCounts").ok_or_else(|| missing("curveVertexCounts"))?;
-        let points = array(prim, "points").ok_or_else(|| missing("points"))?;
-        if points.len() % 3 != 0 || points.iter().chain(&counts).any(|x| x.is_nan()) {
-            return Err(malformed(path, place(), "its points are not triples of numbers", FIX));
-        }
-        let points = points.chunks_exact(3).map(DVec3::from_slice).collect();
-        prims.push((counts.into_iter().map(|count| count as i64).collect(), points));
-    }
-    Ok(prims)
+/// The curves of a file, in its own units.
+pub(super) fn parse(path: &Path) -> Result<File, GeometryError> {
+    let layer = stage::compose(path)?;
+    let mut found = Found { path, strands: Vec::new(), above: Vec::new() };
+    layer.root.children.iter().try_for_each(|prim| found.walk(prim, DMat4::IDENTITY))?;
+    let up = if layer.up.as_deref() == Some("Z") { Up::Z } else { Up::Y };
+    Ok(File { strands: found.strands, unit: layer.unit.unwrap_or(0.01), up })
 }
 
-/// The text of a prim, up to the brace that closes it.
-fn block(text: &str) -> &str {
-    let (mut depth, mut quoted) = (0_u32, false);
-    for (place, byte) in text.bytes().enumerate() {
-        match byte {
-            b'"' => quoted = !quoted,
-            b'{' if !quoted => depth += 1,
-            b'}' if !quoted => {
-                depth = depth.saturating_sub(1);
-                if depth == 0 {
-                    return &text[..place];
-                }
-            }
-            _ => {}
-        }
-    }
-    text
+/// Goes through the prims and takes curves.
+struct Found<'a> {
+    path: &'a Path,
+    strands: Vec<Vec<DVec3>>,
+    /// The prims from the root to where it is.
+    above: Vec<&'a Prim>,
 }
 
-/// The numbers of an attribute: its default, or its first time sample. What is no number is NaN.
-fn array(prim: &str, name: &str) -> Option<Vec<f64>> {
-    let value = prim.match_indices(name).find_map(|(at, _)| {
-        let (before, after) = (prim[..at].chars().next_back()?, &prim[at + name.len()..]);
-        let after = after.strip_prefix(".timeSamples").unwrap_or(after).trim_start();
-        after.strip_prefix('=').filter(|_| before.is_whitespace())
-    })?;
-    let open = value.find('[')?;
-    let close = open + value[open..].find(']')?;
-    let words = value[open + 1..close].split([',', '(', ')']).map(str::trim).filter(|word| !word.is_empty());
-    Some(words.map(|word| word.parse().unwrap_or(f64::NAN)).collect())
+impl<'a> Found<'a> {
+    fn refuse(&self, problem: impl Into<String>) -> GeometryError {
+        let place: String = self.above.iter().map(|prim| format!("/{}", prim.name)).collect();
+        malformed(self.path, place, problem, FIX)
+    }
+
+    fn walk(&mut self, prim: &'a Prim, parent: DMat4) -> Result<(), GeometryError> {
+        if !prim.is_shown() {
+            return Ok(());
+        }
+        self.above.push(prim);
+        // A variant may hold any strands, whatever the prim is.
+        if prim.unfollowed.contains(&layer::VARIANTS) {
+            return Err(self.refuse(format!("it has {}, which are not followed", layer::VARIANTS)));
+        }
+        let matrix = transform::world(prim, parent).map_err(|problem| self.refuse(problem))?;
+        if prim.kind == "BasisCurves" {
+            self.curves(prim, matrix)?;
+        }
+        prim.children.iter().try_for_each(|child| self.walk(child, matrix))?;
+        self.above.pop();
+        Ok(())
+    }
+
+    fn curves(&mut self, prim: &Prim, matrix: DMat4) -> Result<(), GeometryError> {
+        if let Some((above, way)) = self.above.iter().find_map(|prim| Some((&prim.name, prim.unfollowed.first()?))) {
+            return Err(self.refuse(format!("'{above}' has {way}, which are not followed")));
+        }
+        let numbers = |name: &str| match prim.values.get(name) {
+            Some(value) => Ok(&value.numbers),
+            None => Err(self.refuse(format!("it has no {name}"))),
+        };
+        let (counts, points) = (numbers("curveVertexCounts")?, numbers("points")?);
+        if points.len() % 3 != 0 || points.iter().chain(counts).any(|x| x.is_nan()) {
+            return Err(self.refuse("its points are not triples of numbers"));
+        }
+        let told = counts.iter().try_fold(0.0, |sum, &count| if count < 0.0 { None } else { Some(sum + count) });
+        let there = points.len() / 3;
+        if told != Some(there as f64) {
+            let told = told.map_or("a negative number of".to_owned(), |told| told.to_string());
+            return Err(self.refuse(format!(
+                "curveVertexCounts: the curves have {told} vertices together, but there are {there} points"
+            )));
+        }
+        let mut points = points.chunks_exact(3).map(|point| matrix.transform_point3(DVec3::from_slice(point)));
+        self.strands.extend(counts.iter().map(|&count| points.by_ref().take(count as usize).collect::<Vec<_>>()));
+        Ok(())
+    }
 }

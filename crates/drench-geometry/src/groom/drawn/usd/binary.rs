@@ -1,11 +1,10 @@
-//! The curves of a binary USD layer (crate file, versions 0.7 and later).
+//! A binary layer (crate file, versions 0.7 and later).
 //!
-//! Tables of tokens, fields, sets of fields, paths and specs lead to the `points` and `curveVertexCounts` of every prim of
-//! type `BasisCurves`. Tables and arrays of whole numbers are compressed: differences of one, two or four bytes in a block of
+//! Tables of tokens, strings, fields, sets of fields, paths and specs lead to prims and the properties that concern curves. Tables and arrays of whole numbers are compressed: differences of one, two or four bytes in a block of
 //! LZ4. Every number that is read is checked against what the file can hold.
 
-use super::Curves;
-use glam::DVec3;
+use super::layer::{self, Arc, Prim, UNFOLLOWED, Value, is_wanted};
+use std::collections::HashMap;
 
 /// The first bytes of a layer.
 pub const MAGIC: &[u8] = b"PXR-USDC";
@@ -13,48 +12,97 @@ pub const MAGIC: &[u8] = b"PXR-USDC";
 const ARRAY: u64 = 1 << 63;
 const INLINED: u64 = 1 << 62;
 const COMPRESSED: u64 = 1 << 61;
+const BOOL: u64 = 1;
 const INT: u64 = 3;
+const HALF: u64 = 7;
+const FLOAT: u64 = 8;
+const DOUBLE: u64 = 9;
 const TOKEN: u64 = 11;
-const VECTOR: u64 = 24;
+const MATRIX: u64 = 15;
+const QUATERNIONS: [u64; 3] = [16, 17, 18];
+/// Vectors of three doubles, floats, halves.
+const VECTORS: [u64; 3] = [23, 24, 25];
+const REFERENCES: u64 = 35;
+const SPECIFIER: u64 = 42;
 const TIME_SAMPLES: u64 = 46;
+const PAYLOAD: u64 = 47;
+const STRINGS: u64 = 50;
+const BLOCK: u64 = 51;
+const PAYLOADS: u64 = 55;
+/// The specifier of what is there, and not only spoken of.
+const DEFINED: u64 = 0;
 /// Arrays shorter than this are never compressed.
 const SHORT: usize = 16;
 const ATTRIBUTE: i64 = 1;
 const PRIM: i64 = 6;
+const ROOT: i64 = 7;
+/// Prims in prims.
+const DEEPEST: usize = 128;
 /// Most entries of a table, and most numbers of an array.
 const MOST: u64 = 1 << 30;
 
 type Read<T> = Result<T, String>;
 
-/// The curves of a layer.
-pub fn curves(file: &[u8]) -> Read<Vec<Curves>> {
-    let layer = Layer::read(file)?;
-    let mut found = Vec::new();
-    for &(prim, set, kind) in &layer.specs {
-        let type_name = layer.field(set, "typeName");
-        if kind != PRIM || type_name.and_then(|rep| layer.token(rep)) != Some("BasisCurves") {
-            continue;
-        }
-        let attribute = |name: &str| {
-            let spec = layer.specs.iter().find(|spec| {
-                let path = layer.paths.get(spec.0);
-                spec.2 == ATTRIBUTE && path.is_some_and(|path| path.parent == prim && path.name == name)
-            });
-            let (_, set, _) = spec.ok_or_else(|| format!("curves without {name}"))?;
-            match (layer.field(*set, "default"), layer.field(*set, "timeSamples")) {
-                (_, Some(samples)) => layer.first_sample(samples),
-                (Some(value), None) => Ok(value),
-                _ => Err(format!("{name} has no value")),
+/// Reads a layer.
+pub fn layer(file: &[u8]) -> Read<layer::Layer> {
+    let crate_file = Layer::read(file)?;
+    let mut found = layer::Layer::default();
+    let mut prims: HashMap<usize, Prim> = HashMap::new();
+    let mut order = Vec::new();
+    for &(path, set, kind) in &crate_file.specs {
+        match kind {
+            ROOT => {
+                found.unit = match crate_file.field(set, "metersPerUnit") {
+                    Some(rep) => crate_file.value(rep)?.numbers.first().copied(),
+                    None => None,
+                };
+                let token = |name| crate_file.field(set, name).and_then(|rep| crate_file.token(rep)).map(str::to_owned);
+                (found.up, found.default_prim) = (token("upAxis"), token("defaultPrim"));
+                if let Some(rep) = crate_file.field(set, "subLayers") {
+                    found.below = crate_file.strings_at(rep)?;
+                }
             }
+            PRIM => {
+                prims.insert(path, crate_file.prim(path, set)?);
+                order.push(path);
+            }
+            _ => {}
+        }
+    }
+    for &(path, set, kind) in &crate_file.specs {
+        let Some(place) = crate_file.paths.get(path).filter(|place| kind == ATTRIBUTE && is_wanted(&place.name)) else {
+            continue;
         };
-        let counts = layer.whole_numbers(attribute("curveVertexCounts")?)?;
-        found.push((counts, layer.vectors(attribute("points")?)?));
+        let Some(prim) = prims.get_mut(&place.parent) else { continue };
+        let rep = match (crate_file.field(set, "default"), crate_file.field(set, "timeSamples")) {
+            (_, Some(samples)) => crate_file.first_sample(samples)?,
+            (Some(value), None) => value,
+            _ => continue,
+        };
+        let value = crate_file.value(rep).map_err(|problem| format!("{}: {problem}", crate_file.path(path)))?;
+        prim.values.insert(place.name.clone(), value);
+    }
+    // The deepest first, so that each is complete before its parent takes it; those of one parent in the order of the file.
+    let mut deepest: Vec<(usize, usize)> = order.iter().map(|&path| (crate_file.depth(path), path)).collect();
+    if deepest.iter().any(|&(depth, _)| depth > DEEPEST) {
+        return Err(format!("more than {DEEPEST} prims inside each other"));
+    }
+    deepest.sort_by_key(|&(depth, _)| std::cmp::Reverse(depth));
+    for (_, path) in deepest {
+        let Some(prim) = prims.remove(&path) else { continue };
+        let parent = crate_file.paths.get(path).map_or(usize::MAX, |place| place.parent);
+        match prims.get_mut(&parent) {
+            Some(parent) => parent.children.push(prim),
+            // What stands below the pseudo-root; variants have paths of their own and are left out.
+            None if crate_file.depth(path) == 1 => found.root.children.push(prim),
+            None => {}
+        }
     }
     Ok(found)
 }
 
 /// A path: its parent's number, and its last part.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Place {
     parent: usize,
     name: String,
@@ -63,7 +111,11 @@ struct Place {
 /// The tables of a layer.
 struct Layer<'a> {
     file: &'a [u8],
+    /// Whether payloads shift times: since 0.8.
+    shifted_payloads: bool,
     tokens: Vec<String>,
+    /// The token of each string.
+    strings: Vec<u32>,
     /// Token and value of each field.
     fields: Vec<(usize, u64)>,
     field_sets: Vec<i64>,
@@ -102,6 +154,11 @@ impl<'a> Layer<'a> {
         let tokens: Vec<String> =
             text.split(|&byte| byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect();
 
+        let mut cursor = section("STRINGS")?;
+        let count = cursor.count()?;
+        let numbers = cursor.take(4 * count)?.chunks_exact(4);
+        let strings = numbers.map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]])).collect();
+
         let mut cursor = section("FIELDS")?;
         let count = cursor.count()?;
         let names = cursor.compressed(count)?;
@@ -126,7 +183,7 @@ impl<'a> Layer<'a> {
         let specs =
             places.into_iter().zip(sets).zip(kinds).map(|((path, set), kind)| (path as usize, set as usize, kind));
         let specs = specs.collect();
-        Ok(Self { file, tokens, fields, field_sets, paths, specs })
+        Ok(Self { file, shifted_payloads: version[1] >= 8, tokens, strings, fields, field_sets, paths, specs })
     }
 
     /// The value of a field of the set that begins at `set`.
@@ -159,31 +216,169 @@ impl<'a> Layer<'a> {
         cursor.number()
     }
 
-    fn array(&self, rep: u64, wanted: u64) -> Read<(Cursor<'a>, usize)> {
-        if rep & ARRAY == 0 || kind(rep) != wanted {
-            return Err(format!("values of kind {} where an array of kind {wanted} is expected", kind(rep)));
+    /// A prim without its properties and children.
+    fn prim(&self, path: usize, set: usize) -> Read<Prim> {
+        let mut prim =
+            Prim { name: self.paths.get(path).map_or_else(String::new, |p| p.name.clone()), ..Prim::default() };
+        prim.kind = self.field(set, "typeName").and_then(|rep| self.token(rep)).unwrap_or_default().to_owned();
+        let small = |name: &str, wanted: u64| {
+            let rep = self.field(set, name).filter(|&rep| kind(rep) == wanted && rep & INLINED != 0)?;
+            Some(rep & 0xffff_ffff)
+        };
+        prim.defined = small("specifier", SPECIFIER) == Some(DEFINED);
+        prim.active = small("active", BOOL).map(|active| active != 0);
+        // References are stronger.
+        for name in ["references", "payload"] {
+            if let Some(rep) = self.field(set, name) {
+                prim.arcs.extend(self.arcs(rep).map_err(|problem| format!("{}: {name}: {problem}", self.path(path)))?);
+            }
+        }
+        let ways = UNFOLLOWED.iter().filter(|(name, _)| self.field(set, name).is_some());
+        prim.unfollowed = ways.map(|(_, way)| *way).collect();
+        Ok(prim)
+    }
+
+    /// Files and prims that a prim refers to.
+    fn arcs(&self, rep: u64) -> Read<Vec<Arc>> {
+        let mut cursor = Cursor { file: self.file, at: place(rep) };
+        let mut arcs = Vec::new();
+        match kind(rep) {
+            PAYLOAD => arcs.push(self.arc(&mut cursor, self.shifted_payloads)?),
+            REFERENCES | PAYLOADS => {
+                // Which lists follow: given as they are, added, prepended, appended. Deleted ones and their order come last.
+                let lists = cursor.take(1)?[0];
+                for list in [1, 2, 5, 6] {
+                    let count = if lists >> list & 1 == 1 { cursor.count()? } else { 0 };
+                    for _ in 0..count {
+                        arcs.push(self.arc(&mut cursor, kind(rep) == REFERENCES || self.shifted_payloads)?);
+                        // Data of the reference's own.
+                        if kind(rep) == REFERENCES && cursor.number()? != 0 {
+                            return Err("a reference with custom data".to_owned());
+                        }
+                    }
+                }
+            }
+            BLOCK => {}
+            other => return Err(format!("values of kind {other}")),
+        }
+        Ok(arcs)
+    }
+
+    fn arc(&self, cursor: &mut Cursor, shifted: bool) -> Read<Arc> {
+        let asset = cursor.word().map(|string| self.string(string))?;
+        let prim = cursor.word().map(|path| self.path(path as usize))?;
+        if shifted {
+            cursor.take(16)?;
+        }
+        Ok(Arc { asset, prim, ..Arc::default() })
+    }
+
+    fn string(&self, number: u32) -> String {
+        let token = self.strings.get(number as usize).and_then(|&token| self.tokens.get(token as usize));
+        token.cloned().unwrap_or_default()
+    }
+
+    fn strings_at(&self, rep: u64) -> Read<Vec<String>> {
+        if kind(rep) != STRINGS {
+            return Err(format!("names of layers of kind {}", kind(rep)));
         }
         let mut cursor = Cursor { file: self.file, at: place(rep) };
-        // An array of nothing has no place.
-        let count = if place(rep) == 0 { 0 } else { cursor.count()? };
-        Ok((cursor, count))
+        let count = cursor.count()?;
+        (0..count).map(|_| cursor.word().map(|number| self.string(number))).collect()
     }
 
-    fn whole_numbers(&self, rep: u64) -> Read<Vec<i64>> {
-        let (mut cursor, count) = self.array(rep, INT)?;
-        if rep & COMPRESSED != 0 && count >= SHORT {
-            return cursor.compressed(count);
+    /// A path in full; nothing for the empty path, or one that is not there.
+    fn path(&self, number: usize) -> String {
+        let mut names = Vec::new();
+        let mut at = number;
+        while let Some(place) = self.paths.get(at).filter(|place| place.parent != usize::MAX) {
+            names.push(format!("/{}", place.name));
+            at = place.parent;
+            if names.len() > DEEPEST {
+                break;
+            }
         }
-        let bytes = cursor.take(count * 4)?.chunks_exact(4);
-        Ok(bytes.map(|b| i64::from(i32::from_le_bytes([b[0], b[1], b[2], b[3]]))).collect())
+        names.into_iter().rev().collect()
     }
 
-    fn vectors(&self, rep: u64) -> Read<Vec<DVec3>> {
-        let (mut cursor, count) = self.array(rep, VECTOR)?;
-        let axis = |b: &[u8]| f64::from(f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
-        let vector = |b: &[u8]| DVec3::new(axis(&b[..4]), axis(&b[4..8]), axis(&b[8..]));
-        Ok(cursor.take(count * 12)?.chunks_exact(12).map(vector).collect())
+    /// How many paths are above one, or one more than [`DEEPEST`].
+    fn depth(&self, number: usize) -> usize {
+        let above = |&at: &usize| self.paths.get(at).map(|place| place.parent).filter(|&parent| parent != usize::MAX);
+        std::iter::successors(above(&number), above).take(DEEPEST + 1).count()
     }
+
+    /// A value that concerns curves or transforms.
+    fn value(&self, rep: u64) -> Read<Value> {
+        let wrong = || format!("values of kind {} are not expected here", kind(rep));
+        let array = rep & ARRAY != 0;
+        let mut cursor = Cursor { file: self.file, at: place(rep) };
+        // An array of nothing has no place.
+        let count = match (array, place(rep)) {
+            (true, 0) => 0,
+            (true, _) => cursor.count()?,
+            (false, _) => 1,
+        };
+        let kind = kind(rep);
+        if array && kind == TOKEN {
+            let words = (0..count).map(|_| {
+                let word = self.tokens.get(cursor.word()? as usize);
+                word.cloned().ok_or_else(|| "a word that is not there".to_owned())
+            });
+            return Ok(Value { words: words.collect::<Read<_>>()?, ..Value::default() });
+        }
+        if array && kind == INT && rep & COMPRESSED != 0 && count >= SHORT {
+            let numbers = cursor.compressed(count)?.into_iter().map(|number| number as f64).collect();
+            return Ok(Value { numbers, ..Value::default() });
+        }
+        if rep & COMPRESSED != 0 {
+            return Err(wrong());
+        }
+        let payload = (rep & 0xffff_ffff) as u32;
+        let [p0, p1, p2, p3] = payload.to_le_bytes();
+        let numbers = match kind {
+            BLOCK => Vec::new(),
+            // Whole numbers from -128 to 127 stand in the place itself.
+            _ if VECTORS.contains(&kind) && rep & INLINED != 0 => [p0, p1, p2].map(|x| f64::from(x as i8)).to_vec(),
+            MATRIX if rep & INLINED != 0 => {
+                let mut matrix = vec![0.0; 16];
+                [p0, p1, p2, p3].iter().enumerate().for_each(|(k, &x)| matrix[5 * k] = f64::from(x as i8));
+                matrix
+            }
+            INT if rep & INLINED != 0 => vec![f64::from(payload as i32)],
+            HALF if rep & INLINED != 0 => vec![half([p0, p1])],
+            FLOAT | DOUBLE if rep & INLINED != 0 => vec![f64::from(f32::from_bits(payload))],
+            INT => cursor.numbers::<4>(count, |b| f64::from(i32::from_le_bytes(b)))?,
+            FLOAT => cursor.numbers::<4>(count, |b| f64::from(f32::from_le_bytes(b)))?,
+            DOUBLE => cursor.numbers::<8>(count, f64::from_le_bytes)?,
+            MATRIX => cursor.numbers::<8>(16 * count, f64::from_le_bytes)?,
+            _ if kind == VECTORS[0] => cursor.numbers::<8>(3 * count, f64::from_le_bytes)?,
+            _ if kind == VECTORS[1] => cursor.numbers::<4>(3 * count, |b| f64::from(f32::from_le_bytes(b)))?,
+            _ if kind == VECTORS[2] => cursor.numbers::<2>(3 * count, half)?,
+            _ if kind == QUATERNIONS[0] => cursor.numbers::<8>(4 * count, f64::from_le_bytes)?,
+            _ if kind == QUATERNIONS[1] => cursor.numbers::<4>(4 * count, |b| f64::from(f32::from_le_bytes(b)))?,
+            _ if kind == QUATERNIONS[2] => cursor.numbers::<2>(4 * count, half)?,
+            _ => return Err(wrong()),
+        };
+        let mut value = Value { numbers, ..Value::default() };
+        if QUATERNIONS.contains(&kind) {
+            // The real part is stored last.
+            value.numbers.chunks_exact_mut(4).for_each(|quaternion| quaternion.rotate_right(1));
+        }
+        Ok(value)
+    }
+}
+
+/// A number of 16 bits.
+fn half(bytes: [u8; 2]) -> f64 {
+    let bits = u16::from_le_bytes(bytes);
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023) / 1024.0);
+    let size = match exponent {
+        0 => fraction * 2_f64.powi(-14),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + fraction) * 2_f64.powi(exponent - 15),
+    };
+    if bits >> 15 == 1 { -size } else { size }
 }
 
 fn kind(rep: u64) -> u64 {
@@ -198,7 +393,8 @@ fn place(rep: u64) -> usize {
 /// and says where the sibling is.
 fn paths(all: usize, numbers: &[i64], elements: &[i64], jumps: &[i64], tokens: &[String]) -> Read<Vec<Place>> {
     const BROKEN: &str = "its paths lead nowhere";
-    let mut paths = vec![Place::default(); all.min(numbers.len())];
+    // The empty path, which references without a prim have, is counted, but is not in the tree.
+    let mut paths = vec![Place { parent: usize::MAX, name: String::new() }; all.min(numbers.len() + 1)];
     // Where a branch begins and whose child its first path is.
     let mut branches = vec![(0_usize, usize::MAX)];
     let mut seen = 0;
@@ -246,6 +442,17 @@ impl<'a> Cursor<'a> {
 
     fn number(&mut self) -> Read<u64> {
         Ok(u64::from_le_bytes(self.take(8)?.try_into().unwrap_or_default()))
+    }
+
+    /// A number of 32 bits.
+    fn word(&mut self) -> Read<u32> {
+        Ok(u32::from_le_bytes(self.take(4)?.try_into().unwrap_or_default()))
+    }
+
+    /// Numbers of so many bytes each.
+    fn numbers<const N: usize>(&mut self, count: usize, number: impl Fn([u8; N]) -> f64) -> Read<Vec<f64>> {
+        let bytes = count.checked_mul(N).ok_or("more numbers than a file can hold")?;
+        Ok(self.take(bytes)?.chunks_exact(N).map(|b| number(b.try_into().unwrap_or([0; N]))).collect())
     }
 
     /// A number of bytes, or a place.
