@@ -64,7 +64,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let state: Vec<u8> = state.flat_map(f64::to_le_bytes).collect();
     let clock = Instant::now();
     let bytes = state.len();
-    let path = checkpoint::write(&folder.join("checkpoints"), &Checkpoint { frame: 5, scene: 0, state })?;
+    let path = checkpoint::write(
+        &folder.join("checkpoints"),
+        &Checkpoint { frame: 5, scene: 0, state },
+        checkpoint::Kept::Newest,
+    )?;
     let written = clock.elapsed().as_secs_f64();
     let size = std::fs::metadata(&path)?.len();
     let clock = Instant::now();

@@ -8,8 +8,20 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const EXTENSION: &str = "ckpt";
-/// How many are kept. If the newest turns out to be damaged, there is an older one.
+/// How many of the newest are kept. If the very newest turns out to be damaged, there is an older one.
 pub const KEPT: usize = 3;
+/// How many of the others are kept where they are [`Kept::Spread`].
+pub const SPREAD: usize = 16;
+
+/// Which checkpoints stay when a new one is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Kept {
+    /// The newest [`KEPT`]: enough to go on.
+    #[default]
+    Newest,
+    /// The newest, the first, and [`SPREAD`] in all of those between, about equally far apart: to go back too.
+    Spread,
+}
 
 /// The state of a simulation after a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,8 +40,8 @@ struct Label {
     scene: u64,
 }
 
-/// Writes a checkpoint into `folder` and removes those older than the last [`KEPT`].
-pub fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<PathBuf> {
+/// Writes a checkpoint into `folder` and removes older ones that are not to be kept.
+pub fn write(folder: &Path, checkpoint: &Checkpoint, kept: Kept) -> Result<PathBuf> {
     fs::create_dir_all(folder).map_err(IoError::storage("create", folder))?;
     let mut writer = Writer::new(FileKind::Checkpoint);
     let label = Label { frame: checkpoint.frame, scene: checkpoint.scene };
@@ -37,20 +49,38 @@ pub fn write(folder: &Path, checkpoint: &Checkpoint) -> Result<PathBuf> {
     writer.bytes("state", &checkpoint.state);
     let path = path(folder, checkpoint.frame);
     writer.write(&path)?;
-    let frames = listing::numbered(folder, EXTENSION)?;
-    for &old in frames.iter().filter(|&&frame| frame <= checkpoint.frame).rev().skip(KEPT) {
+    let mut frames = listing::numbered(folder, EXTENSION)?;
+    frames.retain(|&frame| frame <= checkpoint.frame);
+    for old in superfluous(&frames, kept) {
         let path = self::path(folder, old);
         fs::remove_file(&path).map_err(IoError::storage("remove", &path))?;
     }
     Ok(path)
 }
 
-/// The newest checkpoint of this scene at or before frame `last` that can be read, and why newer ones were passed over.
-pub fn latest_valid(folder: &Path, scene: u64, last: u32) -> Result<(Option<Checkpoint>, Vec<String>)> {
+/// The frames, of those in order, whose checkpoints are not kept.
+fn superfluous(frames: &[u32], kept: Kept) -> Vec<u32> {
+    let mut older = frames[..frames.len().saturating_sub(KEPT)].to_vec();
+    if kept == Kept::Newest {
+        return older;
+    }
+    let mut removed = Vec::new();
+    while older.len() > SPREAD {
+        // The first stays; of the others goes the one that leaves the smallest gap, the oldest of several.
+        let gap = |k: &usize| older.get(k + 1).map_or(u32::MAX, |next| next - older[k - 1]);
+        let Some(least) = (1..older.len()).min_by_key(gap) else { break };
+        removed.push(older.remove(least));
+    }
+    removed
+}
+
+/// The newest checkpoint of this scene, or of any, at or before frame `last` that can be read, and why newer ones were
+/// passed over.
+pub fn latest_valid(folder: &Path, scene: Option<u64>, last: u32) -> Result<(Option<Checkpoint>, Vec<String>)> {
     let mut messages = Vec::new();
     for frame in listing::numbered(folder, EXTENSION)?.into_iter().rev().filter(|&frame| frame <= last) {
         match read(&path(folder, frame)) {
-            Ok(checkpoint) if checkpoint.scene != scene => {
+            Ok(checkpoint) if scene.is_some_and(|scene| checkpoint.scene != scene) => {
                 messages.push(format!("checkpoint of frame {frame} is passed over: it belongs to another scene"));
             }
             Ok(checkpoint) if checkpoint.frame != frame => {
@@ -99,22 +129,43 @@ mod tests {
     fn the_newest_comes_back_and_old_ones_go() {
         let folder = tempfile::tempdir().unwrap();
         for frame in [0, 10, 20, 30, 40] {
-            write(folder.path(), &checkpoint(frame)).unwrap();
+            write(folder.path(), &checkpoint(frame), Kept::Newest).unwrap();
         }
         assert_eq!(listing::numbered(folder.path(), EXTENSION).unwrap(), [20, 30, 40]);
-        assert_eq!(latest_valid(folder.path(), 99, u32::MAX).unwrap(), (Some(checkpoint(40)), vec![]));
-        assert_eq!(latest_valid(folder.path(), 99, 39).unwrap(), (Some(checkpoint(30)), vec![]));
+        assert_eq!(latest_valid(folder.path(), Some(99), u32::MAX).unwrap(), (Some(checkpoint(40)), vec![]));
+        assert_eq!(latest_valid(folder.path(), Some(99), 39).unwrap(), (Some(checkpoint(30)), vec![]));
         remove_after(folder.path(), Some(20)).unwrap();
-        assert_eq!(latest_valid(folder.path(), 99, u32::MAX).unwrap(), (Some(checkpoint(20)), vec![]));
+        assert_eq!(latest_valid(folder.path(), Some(99), u32::MAX).unwrap(), (Some(checkpoint(20)), vec![]));
         remove_after(folder.path(), None).unwrap();
-        assert_eq!(latest_valid(folder.path(), 99, u32::MAX).unwrap(), (None, vec![]));
+        assert_eq!(latest_valid(folder.path(), Some(99), u32::MAX).unwrap(), (None, vec![]));
+    }
+
+    #[test]
+    fn spread_ones_reach_back_to_the_first_without_large_gaps() {
+        let mut frames: Vec<u32> = Vec::new();
+        for newest in (0..=4000).step_by(10) {
+            frames.push(newest);
+            let gone = superfluous(&frames, Kept::Spread);
+            frames.retain(|frame| !gone.contains(frame));
+            assert!(frames.len() <= SPREAD + KEPT && frames[0] == 0, "{frames:?}");
+            let gap = frames.windows(2).map(|pair| pair[1] - pair[0]).max().unwrap_or(0);
+            assert!(gap <= 10.max(newest / 5), "{gap} of {newest}: {frames:?}");
+        }
+        assert_eq!(frames[frames.len() - KEPT..], [3980, 3990, 4000]);
+        assert_eq!(superfluous(&[0, 10, 20, 30], Kept::Newest), [0]);
+        let folder = tempfile::tempdir().unwrap();
+        for frame in 0..25 {
+            write(folder.path(), &Checkpoint { frame, scene: 1, state: vec![7] }, Kept::Spread).unwrap();
+        }
+        let (found, _) = latest_valid(folder.path(), None, 7).unwrap();
+        assert!(found.is_some_and(|found| (5..=7).contains(&found.frame)));
     }
 
     #[test]
     fn damaged_and_foreign_ones_are_passed_over_with_a_message() {
         let folder = tempfile::tempdir().unwrap();
         for frame in [10, 20, 30] {
-            write(folder.path(), &checkpoint(frame)).unwrap();
+            write(folder.path(), &checkpoint(frame), Kept::Newest).unwrap();
         }
         let newest = path(folder.path(), 30);
         let content = fs::read(&newest).unwrap();
@@ -123,11 +174,11 @@ mod tests {
         let mut content = fs::read(&middle).unwrap();
         content[100] ^= 1;
         fs::write(&middle, &content).unwrap();
-        let (found, messages) = latest_valid(folder.path(), 99, u32::MAX).unwrap();
+        let (found, messages) = latest_valid(folder.path(), Some(99), u32::MAX).unwrap();
         assert_eq!(found, Some(checkpoint(10)));
         assert_eq!(messages.len(), 2);
         assert!(messages[0].contains("frame 30") && messages[1].contains("checksum"), "{messages:?}");
-        let (found, messages) = latest_valid(folder.path(), 98, 10).unwrap();
+        let (found, messages) = latest_valid(folder.path(), Some(98), 10).unwrap();
         assert_eq!((found, messages.len()), (None, 1));
     }
 

@@ -5,14 +5,14 @@
 //! stats.jsonl    one object per frame
 //! model.drench   what stays the same in all frames
 //! frames/        000000.drench, 000001.drench, ...
-//! checkpoints/   the last ones
+//! checkpoints/   the last ones, and some before them where a run may go back
 //! images/ plots/ movie.*
 //! ```
 //! A frame's file comes first, its line in the statistics second, a checkpoint last: a checkpoint never speaks of
 //! frames that are not there. A killed run is rewound to the newest point where all three agree.
 
 use crate::cache::FrameCache;
-use crate::checkpoint::{self, Checkpoint};
+use crate::checkpoint::{self, Checkpoint, Kept};
 use crate::error::{IoError, Result};
 use crate::frame::Frame;
 use crate::stats::{self, FrameStats, StatsLog};
@@ -119,6 +119,8 @@ pub struct RunFolder {
     path: PathBuf,
     /// What `run.json` says; [`RunFolder::save_record`] writes it.
     pub record: RunRecord,
+    /// Which checkpoints stay.
+    pub kept: Kept,
     cache: Option<FrameCache>,
     stats: StatsLog,
     /// Held as long as this lives. The system gives it back when the process ends, however it ends.
@@ -158,7 +160,7 @@ impl Claim {
         record.write(&self.path)?;
         let stats = StatsLog::open(&self.path.join(STATS))?;
         let lock = self.lock.take().expect("a claim holds its lock until it begins");
-        Ok(RunFolder { path: self.path.clone(), record, cache: None, stats, _lock: lock })
+        Ok(RunFolder { path: self.path.clone(), record, kept: Kept::default(), cache: None, stats, _lock: lock })
     }
 }
 
@@ -200,22 +202,22 @@ impl RunFolder {
             atomic::remove_unfinished(&path.join(folder))?;
         }
         let stats = StatsLog::open(&path.join(STATS))?;
-        Ok(Some(Self { path: path.to_owned(), record, cache: None, stats, _lock: lock }))
+        Ok(Some(Self { path: path.to_owned(), record, kept: Kept::default(), cache: None, stats, _lock: lock }))
     }
 
     /// Finds the newest checkpoint of this scene before which every frame and its statistics are sound, and removes
     /// whatever is later. Without such a checkpoint everything is removed and the run begins anew.
     pub fn rewind(&mut self, scene: u64) -> Result<Rewind> {
-        self.rewind_to(scene, u32::MAX)
+        self.rewind_to(Some(scene), u32::MAX)
     }
 
-    /// The newest checkpoint of this scene at or before a frame. Nothing is changed.
-    pub fn checkpoint_before(&self, scene: u64, frame: u32) -> Result<Option<Checkpoint>> {
-        Ok(checkpoint::latest_valid(&self.path.join(CHECKPOINTS), scene, frame)?.0)
+    /// The newest checkpoint at or before a frame, of whatever scene. Nothing is changed.
+    pub fn checkpoint_before(&self, frame: u32) -> Result<Option<Checkpoint>> {
+        Ok(checkpoint::latest_valid(&self.path.join(CHECKPOINTS), None, frame)?.0)
     }
 
-    /// Like [`RunFolder::rewind`], to a checkpoint at or before a frame.
-    pub fn rewind_to(&mut self, scene: u64, frame: u32) -> Result<Rewind> {
+    /// Like [`RunFolder::rewind`], to a checkpoint of this scene, or of any, at or before a frame.
+    pub fn rewind_to(&mut self, scene: Option<u64>, frame: u32) -> Result<Rewind> {
         let mut messages = Vec::new();
         self.cache = match FrameCache::open(&self.path) {
             Ok(cache) => Some(cache),
@@ -281,7 +283,7 @@ impl RunFolder {
 
     /// Writes a checkpoint.
     pub fn write_checkpoint(&self, checkpoint: &Checkpoint) -> Result<()> {
-        checkpoint::write(&self.path.join(CHECKPOINTS), checkpoint).map(|_| ())
+        checkpoint::write(&self.path.join(CHECKPOINTS), checkpoint, self.kept).map(|_| ())
     }
 
     /// Writes the record, with the time of now.

@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::pictures::Gallery;
 use crate::progress::Progress;
 use crate::{scene_argument, text};
+use drench_io::checkpoint::Kept;
 use drench_io::run_folder::Rewind;
 use drench_io::{Checkpoint, Claim, Frame, FrameStats, RunFolder, RunRecord, RunStatus, clock, fingerprint};
 use drench_scene::Scene;
@@ -122,10 +123,6 @@ impl<'a> Session<'a> {
             begun,
             before,
         };
-        if session.note.is_some() {
-            // The one that the folder has is of the other scene.
-            session.write_checkpoint()?;
-        }
         if !arguments.no_render {
             match Gallery::new(scene, &scene.render, None, path) {
                 Ok(gallery) => session.gallery = Some(gallery),
@@ -133,6 +130,11 @@ impl<'a> Session<'a> {
             }
         }
         Ok(session)
+    }
+
+    /// Keeps checkpoints of all the run, not only the last, so that it can branch off anywhere.
+    pub fn keep_the_way_back(&mut self) {
+        self.folder.kept = Kept::Spread;
     }
 
     /// Simulates and writes the frames that are missing.
@@ -146,6 +148,10 @@ impl<'a> Session<'a> {
                 "threads": self.folder.record.threads, "version": self.folder.record.version,
             }),
         );
+        if self.note.is_some() {
+            // The one that the folder has is of the other scene.
+            self.write_checkpoint()?;
+        }
         progress.begin("frame", u64::from(last), u64::from(present));
         let outcome = self.frame_loop(last, progress);
         progress.end();
@@ -398,14 +404,14 @@ fn take_up(
 /// Nothing is removed before it is certain that the state fits. Returns the statistics so far.
 fn branch_off(folder: &mut RunFolder, simulation: &mut Simulation, frame: u32) -> Result<Vec<FrameStats>, Failure> {
     let fix = "fix: rerun from frame 0";
-    let of_earlier = fingerprint(&essence(&folder.record));
-    let checkpoint = folder.checkpoint_before(of_earlier, frame)?.ok_or_else(|| {
-        Failure::Input(format!("no checkpoint at or before frame {frame} is kept: only the last few are\n  {fix}"))
-    })?;
+    // It may be of a scene before the last: runs can branch off again and again.
+    let checkpoint = folder
+        .checkpoint_before(frame)?
+        .ok_or_else(|| Failure::Input(format!("no checkpoint at or before frame {frame} is kept\n  {fix}")))?;
     simulation.restore(&checkpoint.state).map_err(|error| {
         Failure::Input(format!("what was changed does not fit frame {}: {error}\n  {fix}", checkpoint.frame))
     })?;
-    Ok(folder.rewind_to(of_earlier, checkpoint.frame)?.stats)
+    Ok(folder.rewind_to(None, checkpoint.frame)?.stats)
 }
 
 /// What the bar says of a frame.

@@ -135,6 +135,7 @@ impl Simulated {
         let stop = || self.should_stop();
         let mut session =
             Session::open(&job.scene, &self.arguments, job.start, &job.folder, self.threads, &stop, &progress)?;
+        session.keep_the_way_back();
         session.write_frames(&mut progress)
     }
 
