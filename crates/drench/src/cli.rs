@@ -3,7 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::path::PathBuf;
 
-/// Hair, fur and rope that move: from a scene file to a movie.
+/// Thin things getting wet: hair, fur, rope and sand that meet water and other liquids, from a scene file to a movie.
 #[derive(Debug, Parser)]
 #[command(name = "drench", version, max_term_width = 110)]
 #[command(after_help = "Begin with:  drench scenes  and  drench run bunny --size preview")]
