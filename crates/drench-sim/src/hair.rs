@@ -85,7 +85,8 @@ pub fn build(scene: &Scene, strands: &[StrandBody]) -> Result<Option<(HairBody, 
     Ok(Some((HairBody { model, grooms, of_groom, cohesion, inverse_masses, radii }, water)))
 }
 
-fn medium(scene: &Scene) -> Medium {
+/// What all hair of a scene has in common.
+pub(crate) fn medium(scene: &Scene) -> Medium {
     let wetting = &scene.wetting;
     let spacing = scene.liquid.as_ref().map(|liquid| VOXEL * liquid.spacing);
     Medium {
@@ -103,7 +104,8 @@ fn medium(scene: &Scene) -> Medium {
     }
 }
 
-fn fibre(wet: &scene::WetHair, children: u32) -> Fibre {
+/// What a groom's hair does with water.
+pub(crate) fn fibre(wet: &scene::WetHair, children: u32) -> Fibre {
     Fibre {
         hairs: wet.hairs.unwrap_or(1.0 + f64::from(children)),
         inside: wet.inside,

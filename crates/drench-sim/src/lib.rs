@@ -20,6 +20,7 @@ mod hair;
 pub mod ledger;
 mod liquid;
 mod particles;
+mod porous;
 mod regions;
 pub mod report;
 mod simulation;
@@ -30,4 +31,5 @@ pub mod world;
 
 pub use error::SimError;
 pub use estimate::{Estimate, estimate};
+pub use porous::{Voxels, voxels};
 pub use simulation::Simulation;

@@ -38,11 +38,13 @@ mod intake;
 mod selling;
 mod spread;
 mod strand;
+mod survey;
 mod voxels;
 
 pub use cohesion::{Clinging, Cohesion, cling};
 pub use drip::{Drip, release};
 pub use intake::Liquid;
+pub use survey::{Surveyed, survey};
 
 use crate::error::{PhysicsError, check};
 use drench_math::ordered::{self, Compensated};
