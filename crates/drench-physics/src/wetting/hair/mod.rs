@@ -40,7 +40,7 @@ mod spread;
 mod strand;
 mod voxels;
 
-pub use cohesion::{Clinging, Cohesion, cling};
+pub use cohesion::{Clinging, Cohesion, cling, clumps};
 pub use drip::{Drip, release};
 pub use intake::Liquid;
 
