@@ -391,7 +391,6 @@ pub fn measure(model: &Model, state: &State, groom: usize) -> Option<HairStats> 
     let hair = ordered::sum(range.len(), |i| f64::from(body.model.masses()[range.start + i]));
     let (mut wet, mut straight) = (0, 0.0);
     let count = strands.strand_count();
-    let mut tips = Vec::new();
     for pair in strands.offsets().windows(2) {
         let (root, tip) = (pair[0] as usize, pair[1] as usize - 1);
         let inside: f64 = (root..=tip).map(|i| held(range.start + i)).sum();
@@ -401,53 +400,14 @@ pub fn measure(model: &Model, state: &State, groom: usize) -> Option<HairStats> 
         if inside > WET * mass {
             wet += 1;
         }
-        tips.push(own.positions[tip]);
     }
+    let clumps = hair::clumps(&body.model, &state.hair, number);
     Some(HairStats {
         water,
         content: water / hair,
         wet_part: f64::from(wet) / count.max(1) as f64,
         straightness: straight / count.max(1) as f64,
-        clumps: clumps(&tips, model.scene.wetting.reach),
+        clumps,
+        clump_size: count as f64 / clumps.max(1) as f64,
     })
-}
-
-/// Groups of tips that are each within `reach` of another of the group; every other tip is a group of its own.
-fn clumps(tips: &[DVec3], reach: f64) -> u64 {
-    let mut neighbours = Neighbours::new();
-    if reach <= 0.0 || neighbours.rebuild(tips, reach).is_err() {
-        return tips.len() as u64;
-    }
-    let mut leaders: Vec<usize> = (0..tips.len()).collect();
-    fn leader(leaders: &mut [usize], mut i: usize) -> usize {
-        while leaders[i] != i {
-            leaders[i] = leaders[leaders[i]];
-            i = leaders[i];
-        }
-        i
-    }
-    for i in 0..tips.len() {
-        neighbours.for_each_near(tips[i], |j| {
-            let j = j as usize;
-            if j < i && (tips[j] - tips[i]).length_squared() < reach * reach {
-                let (a, b) = (leader(&mut leaders, i), leader(&mut leaders, j));
-                leaders[a.max(b)] = a.min(b);
-            }
-        });
-    }
-    (0..tips.len()).filter(|&i| leaders[i] == i).count() as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tips_that_touch_are_one_clump() {
-        let tips: Vec<DVec3> = [0.0, 0.9, 1.8, 5.0, 5.5, 9.0].map(|x| DVec3::X * x).to_vec();
-        assert_eq!(clumps(&tips, 1.0), 3);
-        assert_eq!(clumps(&tips, 0.4), 6);
-        assert_eq!(clumps(&tips, 0.0), 6);
-        assert_eq!(clumps(&[], 1.0), 0);
-    }
 }

@@ -41,7 +41,7 @@ mod strand;
 mod survey;
 mod voxels;
 
-pub use cohesion::{Clinging, Cohesion, cling};
+pub use cohesion::{Clinging, Cohesion, cling, clumps};
 pub use drip::{Drip, release};
 pub use intake::Liquid;
 pub use survey::{Surveyed, survey};
