@@ -185,6 +185,6 @@ mod tests {
     #[test]
     fn an_absent_folder_has_none() {
         let folder = tempfile::tempdir().unwrap();
-        assert_eq!(latest_valid(&folder.path().join("none"), 0, 5).unwrap(), (None, vec![]));
+        assert_eq!(latest_valid(&folder.path().join("none"), Some(0), 5).unwrap(), (None, vec![]));
     }
 }

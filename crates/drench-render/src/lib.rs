@@ -41,7 +41,7 @@ mod tubes;
 
 pub use error::RenderError;
 pub use fibre::water::Water;
-pub use liquid::{Surface, surface};
+pub use liquid::{Surface, hanging_drops, surface};
 pub use picture::Picture;
 pub use renderer::Renderer;
 pub use settings::{

@@ -30,6 +30,7 @@ pub fn describe(scene: Option<&Scene>, settings: &Settings) -> Value {
         })
         .collect();
     json!({
+        "porous": scene.is_some_and(|scene| scene.grooms.iter().any(|groom| groom.wet.is_some())),
         "shows": scene.map_or("", |scene| &scene.shows),
         "hair": hair,
         "solids": solids,

@@ -16,6 +16,7 @@ use crate::channels;
 use crate::drawn::DrawnStrands;
 use crate::error::Result;
 use crate::occlusion;
+use crate::porous::Porous;
 use drench_io::{Frame, ParticleBody, ParticleKind, SolidBody, StrandBody};
 use drench_math::random::mix;
 use drench_render::{Settings, Surface, View};
@@ -42,11 +43,13 @@ pub struct Wish {
     pub children: bool,
     /// Whether the surface of liquids is wanted besides the particles.
     pub surface: bool,
+    /// Whether the porous grid is wanted.
+    pub porous: bool,
 }
 
 impl Default for Wish {
     fn default() -> Self {
-        Self { channel: None, budget: 1_500_000, children: true, surface: false }
+        Self { channel: None, budget: 1_500_000, children: true, surface: false, porous: false }
     }
 }
 
@@ -83,10 +86,11 @@ impl Data {
     }
 }
 
-/// Makes the packet of a frame; `first` is frame 0, from which strain is counted.
+/// Makes the packet of a frame; `first` is frame 0, from which strain is counted; `porous` the porous grid, if it is wanted.
 pub fn encode(
     frame: &Frame,
     first: Option<&Frame>,
+    porous: Option<&Porous>,
     settings: &Settings,
     views: &[(String, View)],
     wish: &Wish,
@@ -124,7 +128,20 @@ pub fn encode(
             mesh(&mut data, &arrays(&surface.positions), &arrays(&surface.normals), &surface.triangles),
         );
     }
+    if let Some(porous) = porous {
+        header.insert("porous".into(), grid(&mut data, porous));
+    }
     Ok(join(&Value::Object(header), data.bytes))
+}
+
+fn grid(data: &mut Data, porous: &Porous) -> Value {
+    json!({
+        "name": "porous grid", "count": porous.voxels.len(), "edge": porous.edge,
+        "arrays": {
+            "positions": data.vectors(porous.voxels.iter().map(|voxel| &voxel.centre)),
+            "value": data.floats(porous.voxels.iter().map(|voxel| voxel.saturation)),
+        },
+    })
 }
 
 /// The strands that are drawn: all, or evenly as many as the budget allows.
@@ -280,12 +297,13 @@ fn solid_body(data: &mut Data, body: &SolidBody) -> Value {
     value
 }
 
-/// The surfaces of all liquids of a frame, as pictures show them.
+/// The surfaces of all liquids of a frame, as pictures show them, with the drops that hang at the tips of hair.
 fn surface(frame: &Frame, settings: &Settings) -> Result<Surface> {
     let mut all = Surface::default();
     for body in frame.particles.iter().filter(|body| body.kind == ParticleKind::Liquid) {
         all.append(drench_render::surface(body, settings.liquid.smoothing, settings.quality)?);
     }
+    frame.strands.iter().for_each(|body| all.append(drench_render::hanging_drops(body)));
     Ok(all)
 }
 

@@ -1,7 +1,8 @@
-//! What is known of one strand or particle.
+//! What is known of one strand, particle or voxel.
 
 use crate::channels;
 use crate::error::{Result, ViewError};
+use crate::porous::Porous;
 use drench_io::{Attribute, Domain, Frame, Values};
 use glam::Vec3;
 use serde::Deserialize;
@@ -15,7 +16,7 @@ pub struct Pick {
     pub kind: Kind,
     /// Number of the body among those of its kind.
     pub body: usize,
-    /// Number of the strand or particle; children follow the simulated strands.
+    /// Number of the strand, particle or voxel; children follow the simulated strands.
     pub item: usize,
     /// Vertex of the strand, from its root.
     #[serde(default)]
@@ -30,14 +31,17 @@ pub enum Kind {
     Strands,
     /// Liquids and grains.
     Particles,
+    /// The porous grid.
+    Voxels,
 }
 
 /// The values of what was picked: `title`, `values` [{name, value, unit}], and for strands `along` {name: [values from
-/// root to tip]}.
-pub fn values(frame: &Frame, first: Option<&Frame>, pick: Pick) -> Result<Value> {
+/// root to tip]}. `porous` is the porous grid, if a voxel was picked.
+pub fn values(frame: &Frame, first: Option<&Frame>, porous: Option<&Porous>, pick: Pick) -> Result<Value> {
     match pick.kind {
         Kind::Strands => strand(frame, first, pick),
         Kind::Particles => particle(frame, pick),
+        Kind::Voxels => voxel(porous.ok_or_else(|| gone("voxel"))?, pick),
     }
 }
 
@@ -94,6 +98,14 @@ fn particle(frame: &Frame, pick: Pick) -> Result<Value> {
     Ok(json!({ "title": format!("{}: particle {}", body.name, pick.item), "values": values }))
 }
 
+fn voxel(porous: &Porous, pick: Pick) -> Result<Value> {
+    let voxel = porous.voxels.get(pick.item).ok_or_else(|| gone("voxel"))?;
+    let mut values = vec![entry("centre", json!(voxel.centre), "m"), entry("edge", json!(porous.edge), "m")];
+    values.push(entry("saturation", json!(voxel.saturation), ""));
+    values.extend(voxel.values.iter().map(|(name, value, unit)| entry(name, json!(value), unit)));
+    Ok(json!({ "title": format!("porous grid: voxel {} of {}", pick.item, porous.voxels.len()), "values": values }))
+}
+
 fn entry(name: &str, value: Value, unit: &str) -> Value {
     json!({ "name": name, "value": value, "unit": unit })
 }
@@ -133,6 +145,7 @@ fn unit(name: &str) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::porous::Voxel;
     use drench_io::{ParticleBody, StrandBody};
 
     #[test]
@@ -143,7 +156,12 @@ mod tests {
         hair.attributes.insert("wetness".into(), Attribute { domain: Domain::Vertex, values: wetness });
         let drops = ParticleBody { name: "liquid".into(), positions: vec![[1.0; 3]], ..ParticleBody::default() };
         let frame = Frame { strands: vec![hair], particles: vec![drops], ..Frame::default() };
-        let pick = |kind, body, item, vertex| values(&frame, Some(&frame), Pick { kind, body, item, vertex });
+        let voxel = Voxel { centre: [0.5; 3], saturation: 0.25, values: vec![("hair", 2.0, "m")] };
+        let porous = Porous { edge: 1.0, voxels: vec![voxel] };
+        let pick =
+            |kind, body, item, vertex| values(&frame, Some(&frame), Some(&porous), Pick { kind, body, item, vertex });
+        let voxel = pick(Kind::Voxels, 0, 0, 0).unwrap();
+        assert_eq!((&voxel["values"][2]["value"], &voxel["values"][3]["unit"]), (&json!(0.25), &json!("m")));
         let strand = pick(Kind::Strands, 0, 1, 1).unwrap();
         assert_eq!(strand["title"], "hair: strand 1");
         assert_eq!(strand["along"]["wetness"].as_array().unwrap().len(), 2);
@@ -151,9 +169,13 @@ mod tests {
         assert_eq!(length["value"], 2.0);
         assert!(pick(Kind::Strands, 0, 1, 99).is_ok());
         assert!(pick(Kind::Particles, 0, 0, 0).is_ok());
-        for (kind, body, item) in
-            [(Kind::Strands, 1, 0), (Kind::Strands, 0, 2), (Kind::Particles, 0, 1), (Kind::Particles, 9, 0)]
-        {
+        for (kind, body, item) in [
+            (Kind::Strands, 1, 0),
+            (Kind::Strands, 0, 2),
+            (Kind::Particles, 0, 1),
+            (Kind::Particles, 9, 0),
+            (Kind::Voxels, 0, 1),
+        ] {
             assert!(matches!(pick(kind, body, item, 0), Err(ViewError::Request(_))));
         }
     }

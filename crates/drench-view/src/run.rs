@@ -3,6 +3,7 @@
 use crate::error::{Result, ViewError};
 use crate::packet::{self, Wish};
 use crate::pick::{self, Pick};
+use crate::porous::{Porous, Survey};
 use drench_io::cache::frame_indices;
 use drench_io::{Frame, FrameCache, FrameStats, IoError, RunRecord, RunStatus, fingerprint, run_folder};
 use drench_render::{Settings, View};
@@ -136,17 +137,20 @@ impl Run {
     }
 
     /// The packet of a frame.
-    pub fn packet(&self, index: u32, wish: &Wish) -> Result<Vec<u8>> {
+    pub fn packet(&self, index: u32, wish: &Wish, survey: Option<Survey>) -> Result<Vec<u8>> {
         let (_, opened) = self.opened()?;
         let frame = opened.frame(index)?;
-        packet::encode(&frame, opened.first(wish).as_deref(), &opened.settings, &opened.views(frame.time), wish)
+        let porous = if wish.porous { opened.porous(&frame, survey)? } else { None };
+        let (first, views) = (opened.first(wish), opened.views(frame.time));
+        packet::encode(&frame, first.as_deref(), porous.as_ref(), &opened.settings, &views, wish)
     }
 
-    /// What is known of one strand or particle.
-    pub fn pick(&self, index: u32, pick: Pick) -> Result<Value> {
+    /// What is known of one strand, particle or voxel.
+    pub fn pick(&self, index: u32, pick: Pick, survey: Option<Survey>) -> Result<Value> {
         let (_, opened) = self.opened()?;
-        let first = opened.frame(0).ok();
-        pick::values(&*opened.frame(index)?, first.as_deref(), pick)
+        let (frame, first) = (opened.frame(index)?, opened.frame(0).ok());
+        let porous = if pick.kind == pick::Kind::Voxels { opened.porous(&frame, survey)? } else { None };
+        pick::values(&frame, first.as_deref(), porous.as_ref(), pick)
     }
 
     /// The statistics from a frame on.
@@ -188,6 +192,12 @@ impl Opened {
     /// Frame 0, if it is needed and can be read.
     fn first(&self, wish: &Wish) -> Option<Arc<Frame>> {
         if wish.channel.as_deref() == Some("strain") { self.frame(0).ok() } else { None }
+    }
+
+    /// The porous grid of a frame, if somebody can find it.
+    fn porous(&self, frame: &Frame, survey: Option<Survey>) -> Result<Option<Porous>> {
+        let found = self.scene.as_ref().zip(survey).map(|(scene, survey)| survey(scene, frame));
+        found.transpose().map_err(ViewError::Request)
     }
 
     fn views(&self, time: f64) -> Vec<(String, View)> {

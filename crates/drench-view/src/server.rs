@@ -9,7 +9,7 @@
 //! GET  /TOKEN/api/run/N/scene             what things look like
 //! GET  /TOKEN/api/run/N/stats?from=F      figures of the frames from F on
 //! GET  /TOKEN/api/run/N/frame/F?...       a frame as a packet
-//! GET  /TOKEN/api/run/N/pick/F?...        what is known of a strand or particle
+//! GET  /TOKEN/api/run/N/pick/F?...        what is known of a strand, particle or voxel
 //! GET  /TOKEN/api/parameters              what can be changed in the scene behind the page
 //! POST /TOKEN/api/live                    a request to the simulation behind the page
 //! ```
@@ -20,6 +20,7 @@ use crate::guard::Guard;
 use crate::live::{Live, Request};
 use crate::packet::Wish;
 use crate::pick::Pick;
+use crate::porous::Survey;
 use crate::run::{self, Run, lock};
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -46,7 +47,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'unsafe-i
 pub struct Viewer {
     listener: TcpListener,
     guard: Guard,
-    shown: Arc<Shown>,
+    shown: Shown,
 }
 
 /// What the page shows.
@@ -54,6 +55,8 @@ struct Shown {
     runs: Mutex<Vec<Arc<Run>>>,
     /// The simulation behind the page; its run is the first.
     live: Option<Arc<dyn Live>>,
+    /// How the porous grid of a frame is found.
+    survey: Option<Survey>,
 }
 
 /// What a handler answers with.
@@ -75,8 +78,14 @@ impl Viewer {
         let guard = Guard::new(listener.local_addr().map_err(failed)?.port());
         let live_run = live.iter().map(|live| Arc::new(Run::new(&live.folder())));
         let runs = live_run.chain(runs.into_iter().map(Arc::new)).collect();
-        let shown = Shown { runs: Mutex::new(runs), live };
-        Ok(Self { listener, guard, shown: Arc::new(shown) })
+        let shown = Shown { runs: Mutex::new(runs), live, survey: None };
+        Ok(Self { listener, guard, shown })
+    }
+
+    /// Shows the porous grid too, found by `survey`.
+    pub fn with_survey(mut self, survey: Survey) -> Self {
+        self.shown.survey = Some(survey);
+        self
     }
 
     /// The address to open, with the token.
@@ -90,6 +99,7 @@ impl Viewer {
         let failed = |error: std::io::Error| ViewError::Listen { port, reason: error.to_string() };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
         let Self { listener, guard, shown } = self;
+        let shown = Arc::new(shown);
         runtime
             .block_on(async move {
                 let listener = tokio::net::TcpListener::from_std(listener)?;
@@ -132,6 +142,7 @@ struct FrameQuery {
     budget: Option<usize>,
     children: Option<u8>,
     surface: Option<u8>,
+    porous: Option<u8>,
 }
 
 #[derive(Deserialize)]
@@ -169,17 +180,18 @@ impl Shown {
             ["scene"] => Ok(Answer::Json(run.description()?)),
             ["stats"] => Ok(Answer::Json(json!(run.stats(query::<StatsQuery>(uri)?.from.unwrap_or(0))?))),
             ["frame", index] => {
-                let FrameQuery { channel, budget, children, surface } = query(uri)?;
+                let FrameQuery { channel, budget, children, surface, porous } = query(uri)?;
                 let usual = Wish::default();
                 let wish = Wish {
                     channel: channel.filter(|channel| !channel.is_empty()),
                     budget: budget.unwrap_or(usual.budget),
                     children: children.is_none_or(|children| children != 0),
                     surface: surface.is_some_and(|surface| surface != 0),
+                    porous: porous.is_some_and(|porous| porous != 0),
                 };
-                Ok(Answer::Bytes("application/octet-stream", run.packet(number(index)?, &wish)?))
+                Ok(Answer::Bytes("application/octet-stream", run.packet(number(index)?, &wish, self.survey)?))
             }
-            ["pick", index] => Ok(Answer::Json(run.pick(number(index)?, query::<Pick>(uri)?)?)),
+            ["pick", index] => Ok(Answer::Json(run.pick(number(index)?, query::<Pick>(uri)?, self.survey)?)),
             _ => Err(ViewError::Request("there is no such thing of a run".to_owned())),
         }
     }

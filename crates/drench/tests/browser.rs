@@ -162,6 +162,14 @@ fn a_scene_is_simulated_changed_and_rerun() {
     assert_eq!(fs::read(place.path("runs/tuft-live/frames/000005.drench")).unwrap(), kept);
     assert_ne!(fs::read(place.path("runs/tuft-live/frames/000008.drench")).unwrap(), replaced);
 
+    // From the very beginning, past the place where the scene was changed before.
+    let [start, first] = ["0", "1"].map(|k| place.path(&format!("runs/tuft-live/frames/00000{k}.drench")));
+    let (kept, replaced) = (fs::read(&start).unwrap(), fs::read(&first).unwrap());
+    browser.value("drench.rerun({ ...drench.page.live.set, 'air.drag': '5' }, 2, false)");
+    browser.until("drench.page.live.set['air.drag'] === '5' && drench.page.live.state === 'finished' && drench.page.runs[0].frames?.last === 8");
+    assert_eq!(fs::read(&start).unwrap(), kept);
+    assert_ne!(fs::read(&first).unwrap(), replaced);
+
     // A value that makes no sense is refused in words, and nothing is lost.
     assert_eq!(browser.complaints, Vec::<String>::new());
     browser.value("drench.rerun({ 'groom.fur.length': '-3' }, null, false)");
@@ -169,6 +177,55 @@ fn a_scene_is_simulated_changed_and_rerun() {
     assert_eq!(place.frames("runs/tuft-live").len(), 9);
     viewing.end().exits(0);
     assert!(place.drench("info runs/tuft-live").exits(0).out.contains("finished"));
+}
+
+#[test]
+#[ignore = "needs Chromium: `cargo xtask test` runs it"]
+fn voxels_of_wet_hair_are_shown_and_picked_and_drops_hang_at_its_tips() {
+    let place = Place::new();
+    let dry = fs::read_to_string(place.path("tuft.toml")).unwrap();
+    let wet = "vertices = 6\nchildren = 40\nwet = { wetness = 1, dampness = 1, between = 3 }";
+    fs::write(place.path("wet.toml"), dry.replace("vertices = 6", wet)).unwrap();
+    place.drench("run wet.toml --frames 3 --no-render --quiet --out runs/wet").exits(0);
+    let viewing = place.view("runs/wet");
+    let mut browser = open(&viewing);
+    let plain = browser.picture();
+
+    // The porous grid: hidden at first, then a layer that can be read.
+    assert_eq!(browser.value("drench.stage.worlds[0].frame.porous ?? 'none'"), "none");
+    browser.key("v");
+    browser.until("drench.stage.worlds[0].frame.porous?.count > 50");
+    assert_eq!(browser.value("document.getElementById('porous').value"), "1");
+    let glass = browser.picture();
+    assert!(differing(&plain, &glass) > 2_000, "{}", differing(&plain, &glass));
+    let at = browser.value(
+        "(() => { const box = document.getElementById('picture').getBoundingClientRect(); \
+         for (let y = 0.2; y < 0.8; y += 0.02) for (let x = 0.3; x < 0.7; x += 0.01) \
+         if (drench.stage.pick(x * box.width, y * box.height)?.kind === 'voxels') return [box.left + x * box.width, box.top + y * box.height]; })()",
+    );
+    browser.click(at[0].as_f64().unwrap(), at[1].as_f64().unwrap());
+    browser.until("!document.getElementById('picked').hidden");
+    let card = browser.value("document.getElementById('picked').textContent");
+    let card = card.as_str().unwrap();
+    for told in ["voxel", "saturation", "length of strands", "water inside fibres", "fits between hairs", "edge"] {
+        assert!(card.contains(told), "{told}: {card}");
+    }
+    assert!(differing(&glass, &browser.picture()) > 20, "the voxel lights up");
+    // It is the same place in the next frame, if there still is hair.
+    browser.key("ArrowRight");
+    browser.until("drench.stage.worlds[0].frame.frame === 1 && (!drench.page.pick || drench.page.pick.centre.every((x, k) => x === drench.stage.worlds[0].frame.porous.arrays.positions[3 * drench.page.pick.item + k]))");
+    browser.key("Home");
+    browser.until("drench.stage.worlds[0].frame.frame === 0");
+    browser.key("Escape");
+    browser.key("v");
+    browser.until("!drench.stage.worlds[0].frame.porous");
+    assert!(differing(&plain, &browser.picture()) < 200);
+
+    // Drops at the tips are part of the liquid's surface, even where no other liquid is.
+    browser.choose("surface", "1");
+    browser.until("drench.stage.worlds[0].frame.surface?.triangles > 0 && drench.stage.worlds[0].bodies.get('surface').object.visible");
+    assert!(differing(&plain, &browser.picture()) > 100);
+    assert_eq!(browser.complaints, Vec::<String>::new());
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! One layer a frame, and a root layer that stitches them with value clips.
 //!
 //! Layers that lie above each other do not do it: USD takes all samples of an attribute from the strongest layer that
-//! has one. A value clip is a layer that counts for a while: which one counts when is written in the root layer, and so each frame
-//! may have its own number of points.
+//! has one. A value clip is a layer that counts for a while: which one counts when is written in the root layer, and so
+//! each frame may have its own number of points.
 //!
 //! | file | holds |
 //! |---|---|

@@ -90,7 +90,7 @@ fn a_run_can_be_taken_back_to_an_earlier_checkpoint() {
     interrupted_run(folder.path());
     let mut run = RunFolder::resume(folder.path()).unwrap().unwrap();
     assert_eq!(run.checkpoint_before(3).unwrap().unwrap().frame, 2);
-    assert_eq!(run.checkpoint_before(0).unwrap(), None);
+    assert_eq!(run.checkpoint_before(1).unwrap().unwrap().frame, 0);
     assert_eq!(contents(folder.path()).len(), 6);
     let rewind = run.rewind_to(Some(7), 3).unwrap();
     assert_eq!(rewind.checkpoint.unwrap().frame, 2);

@@ -60,24 +60,8 @@ impl Liquids {
         Ok(())
     }
 
-    /// Drops at the tips of wet strands, of the water on the last segments of a lock that is more than clings to it.
     fn hang(&mut self, body: &StrandBody, settings: &Settings) {
-        let Some((wetness, radii)) = Wetness::of(body).zip(per_vertex(body, "radius")) else { return };
-        let strands = body.offsets.len().saturating_sub(1).max(1);
-        let children = body.children.as_ref().map_or(0, |children| children.guides.len());
-        let hairs = 1.0 + children as f32 / strands as f32;
-        let mut drops = Surface::default();
-        for strand in body.offsets.windows(2) {
-            let range = strand[0] as usize..strand[1] as usize;
-            let Some([.., before, tip]) = body.positions.get(range.clone()) else { continue };
-            let (before, tip, last) = (Vec3::from(*before), Vec3::from(*tip), range.end - 1);
-            let (bare, film) = (radii[last], wetness.film(last));
-            let section = PI * ((bare + film) * (bare + film) - bare * bare * (1.0 + CLINGING) * (1.0 + CLINGING));
-            let radius = (section.max(0.0) * tip.distance(before) * hairs * 0.75 / PI).cbrt().min(*HANGING.end());
-            if tip.is_finite() && tip.abs().max_element() < 1e9 && radius >= *HANGING.start() {
-                surface::ball(tip + (tip - before).normalize_or_zero() * (0.5 * radius), radius, &mut drops);
-            }
-        }
+        let drops = hanging_drops(body);
         if !drops.triangles.is_empty() {
             self.bodies.push(Body { look: settings.liquid, gap: *HANGING.start() });
             self.append(drops);
@@ -103,6 +87,27 @@ impl Liquids {
         }
         Ok(())
     }
+}
+
+/// Drops at the tips of wet strands, of the water on the last segments of a lock that is more than clings to it.
+pub fn hanging_drops(body: &StrandBody) -> Surface {
+    let mut drops = Surface::default();
+    let Some((wetness, radii)) = Wetness::of(body).zip(per_vertex(body, "radius")) else { return drops };
+    let strands = body.offsets.len().saturating_sub(1).max(1);
+    let children = body.children.as_ref().map_or(0, |children| children.guides.len());
+    let hairs = 1.0 + children as f32 / strands as f32;
+    for strand in body.offsets.windows(2) {
+        let range = strand[0] as usize..strand[1] as usize;
+        let Some([.., before, tip]) = body.positions.get(range.clone()) else { continue };
+        let (before, tip, last) = (Vec3::from(*before), Vec3::from(*tip), range.end - 1);
+        let (bare, film) = (radii[last], wetness.film(last));
+        let section = PI * ((bare + film) * (bare + film) - bare * bare * (1.0 + CLINGING) * (1.0 + CLINGING));
+        let radius = (section.max(0.0) * tip.distance(before) * hairs * 0.75 / PI).cbrt().min(*HANGING.end());
+        if tip.is_finite() && tip.abs().max_element() < 1e9 && radius >= *HANGING.start() {
+            surface::ball(tip + (tip - before).normalize_or_zero() * (0.5 * radius), radius, &mut drops);
+        }
+    }
+    drops
 }
 
 /// The surface of a liquid's particles; `smoothing` as in its look, 1 is usual.

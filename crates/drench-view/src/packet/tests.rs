@@ -1,4 +1,5 @@
 use super::*;
+use crate::porous::Voxel;
 use drench_io::{Attribute, ChildStrands, Domain, Values};
 
 fn floats(packet: &[u8], array: &Value) -> Vec<f32> {
@@ -51,7 +52,7 @@ fn frame(strands: u32) -> Frame {
 }
 
 fn packet(frame: &Frame, wish: &Wish) -> Vec<u8> {
-    encode(frame, Some(frame), &Settings::default(), &[("main".into(), View::default())], wish).unwrap()
+    encode(frame, Some(frame), None, &Settings::default(), &[("main".into(), View::default())], wish).unwrap()
 }
 
 #[test]
@@ -115,6 +116,31 @@ fn a_surface_comes_on_request() {
     let header = |surface| split(&packet(&frame(1), &Wish { surface, ..Wish::default() })).unwrap().0;
     assert!(header(true)["surface"]["triangles"].as_u64().unwrap() > 0);
     assert!(header(false)["surface"].is_null());
+    // Drops hang at the tips of strands that hold more than clings to them.
+    let lowest = |film: f32| {
+        let mut frame = frame(1);
+        frame.particles.clear();
+        for (name, value) in [("fibre_water", 1.0), ("film", film)] {
+            let values = Attribute { domain: Domain::Vertex, values: Values::F32(vec![value; 3]) };
+            frame.strands[0].attributes.insert(name.into(), values);
+        }
+        let packet = packet(&frame, &Wish { surface: true, ..Wish::default() });
+        let surface = split(&packet).unwrap().0["surface"].clone();
+        floats(&packet, &surface["arrays"]["positions"]).chunks(3).map(|p| p[1]).reduce(f32::min)
+    };
+    assert_eq!(lowest(1e-6), None);
+    assert!(lowest(2e-4).is_some_and(|y| y < -2.0 && y > -2.01), "{:?}", lowest(2e-4));
+}
+
+#[test]
+fn the_porous_grid_comes_with_its_voxels() {
+    let voxel = Voxel { centre: [1.0, 2.0, 3.0], saturation: 0.5, values: Vec::new() };
+    let porous = Porous { edge: 0.01, voxels: vec![Voxel::default(), voxel] };
+    let frame = frame(1);
+    let packet = encode(&frame, None, Some(&porous), &Settings::default(), &[], &Wish::default()).unwrap();
+    let grid = split(&packet).unwrap().0["porous"].clone();
+    assert_eq!((grid["count"].as_u64(), floats(&packet, &grid["arrays"]["value"])), (Some(2), vec![0.0, 0.5]));
+    assert_eq!(floats(&packet, &grid["arrays"]["positions"])[3..], [1.0, 2.0, 3.0]);
 }
 
 #[test]
@@ -122,7 +148,7 @@ fn empty_frames_and_foreign_bytes_do_no_harm() {
     let packet = packet(&Frame::default(), &Wish { surface: true, channel: Some("no such".into()), ..Wish::default() });
     assert_eq!(split(&packet).unwrap().0["strands"], json!([]));
     let empty = Frame { strands: vec![StrandBody { offsets: vec![0], ..StrandBody::default() }], ..Frame::default() };
-    assert!(encode(&empty, None, &Settings::default(), &[], &Wish::default()).is_ok());
+    assert!(encode(&empty, None, None, &Settings::default(), &[], &Wish::default()).is_ok());
     for length in 0..packet.len().min(40) {
         assert!(split(&packet[..length]).is_none(), "{length}");
     }

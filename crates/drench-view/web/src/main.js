@@ -12,7 +12,7 @@ const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4];
 const DETAILS = [["all", 1e9], ["up to 1.5 M vertices", 1.5e6], ["up to 500 k vertices", 5e5], ["up to 100 k vertices", 1e5]];
 const KEYS = [
   ["Space", "play, pause"], ["← →", "a frame back, on; with Shift ten"], ["Home End", "first, last frame"], ["[ ]", "slower, faster"], ["L", "loop"],
-  ["F", "frame everything"], ["C", "next camera of the scene"], ["0 … 9", "colour by: natural, then the others in order"], ["S", "liquid as a surface or as particles"],
+  ["F", "frame everything"], ["C", "next camera of the scene"], ["0 … 9", "colour by: natural, then the others in order"], ["S", "liquid as a surface or as particles"], ["V", "porous grid in which hair takes up water"],
   ["H", "side panel"], ["G", "graphs"], ["P", "pause or let go on the simulation"], ["Esc", "let go of what was picked"], ["?", "this page"],
 ];
 const ICONS = {
@@ -32,7 +32,7 @@ try {
 const page = {
   runs: [], live: null, stores: [], looks: [], shown: [null, null], second: null,
   frame: 0, playing: false, loop: true, speed: 1, follow: true, clock: 0,
-  camera: null, children: true, surface: false, budget: DETAILS[1][1], thickness: 1, pick: null, others: [], ready: false, told: 0,
+  camera: null, children: true, surface: false, porous: false, budget: DETAILS[1][1], thickness: 1, pick: null, others: [], ready: false, told: 0,
 };
 window.drench = { page, stage, colouring };
 
@@ -53,7 +53,7 @@ const fps = () => page.runs[0]?.fps ?? 24;
 
 function wish() {
   const channel = colouring.channel?.name ?? "";
-  return new URLSearchParams({ channel, budget: page.budget, children: page.children ? 1 : 0, surface: page.surface && !channel ? 1 : 0 }).toString();
+  return new URLSearchParams({ channel, budget: page.budget, children: page.children ? 1 : 0, surface: page.surface && !channel ? 1 : 0, porous: page.porous ? 1 : 0 }).toString();
 }
 
 /** Asks how the runs stand, and goes on with what changed. */
@@ -220,8 +220,8 @@ function show(pane, frame) {
       panel();
     }
     bodies(frame);
-    if (page.pick) readPick();
   }
+  if (page.pick?.pane === pane) page.pick.kind === "voxels" ? followVoxel() : readPick();
   stage.dirty = true;
 }
 
@@ -298,6 +298,16 @@ async function readPick() {
   } catch {
     if (asked === page.pick) unpick();
   }
+}
+
+/** Reads the values of the same voxel in another frame, if there still is hair in it. */
+function followVoxel() {
+  const grid = stage.worlds[page.pick.pane].bodies.get("voxels/0");
+  const item = grid?.object.visible ? grid.at(page.pick.centre) : undefined;
+  if (item === undefined) return unpick();
+  page.pick = { ...page.pick, item };
+  stage.choose(page.pick);
+  readPick();
 }
 
 function pick(x, y) {
@@ -485,7 +495,9 @@ function panel() {
     look.push(row("Thickness", make("input", { type: "range", id: "thickness", min: -1, max: 1.5, step: 0.05, value: Math.log10(page.thickness), oninput: (event) => { page.thickness = 10 ** event.target.value; stage.worlds.forEach((world) => world.bodies.forEach((body) => body.uniforms?.thinnest && (body.uniforms.widen.value = page.thickness))); stage.dirty = true; } })));
     if (frame.strands.some((body) => body.strands > body.simulated || !page.children)) look.push(row("Strands", select("children", [[1, "all, interpolated too"], [0, "simulated ones only"]], page.children ? 1 : 0, (value) => { page.children = value === "1"; refetch(); })));
   }
-  if (frame?.particles.some((body) => body.kind === "liquid")) look.push(row("Liquid", select("surface", [[0, "particles"], [1, "surface"]], page.surface ? 1 : 0, (value) => { page.surface = value === "1"; refetch(); })));
+  // Drops hang at the tips of wet hair even where no other liquid is.
+  if (frame?.particles.some((body) => body.kind === "liquid") || page.looks[0]?.porous) look.push(row("Liquid", select("surface", [[0, "particles"], [1, "surface"]], page.surface ? 1 : 0, (value) => { page.surface = value === "1"; refetch(); })));
+  if (page.looks[0]?.porous) look.push(row("Porous grid", select("porous", [[0, "hidden"], [1, "shown"]], page.porous ? 1 : 0, (value) => { page.porous = value === "1"; refetch(); })));
   look.push(row("Detail", select("detail", DETAILS.map(([text, value]) => [value, text]), page.budget, (value) => { page.budget = Number(value); refetch(); })));
   box("Look", ...look);
 
@@ -553,6 +565,7 @@ const ACTIONS = {
   f: () => { chooseCamera(null); stage.frameAll(); },
   c: () => { const { length } = stage.worlds[0].frame?.cameras ?? []; if (length) chooseCamera(page.camera === null ? 0 : (page.camera + 1) % length); },
   s: () => { page.surface = !page.surface; if (byId("surface")) byId("surface").value = page.surface ? 1 : 0; refetch(); },
+  v: () => { if (!page.looks[0]?.porous) return; page.porous = !page.porous; byId("porous").value = page.porous ? 1 : 0; refetch(); },
   h: () => byId("app").classList.toggle("no-side"), g: () => { byId("graphs").hidden = !byId("graphs").hidden; },
   p: () => pauseOrGoOn(), Escape: () => { help(false); unpick(); if (page.told) notice(null); page.told = 0; }, "?": () => help(byId("help").hidden),
 };

@@ -1,5 +1,6 @@
 // Liquids and grains: every particle is a point that is drawn as a ball, with the depth of a ball.
 import * as THREE from "three";
+import { setValues } from "./buffers.js";
 import { KINDS } from "./colours.js";
 import { COMMON, UNKNOWN } from "./shaders.js";
 
@@ -93,26 +94,13 @@ export class Particles {
     this.uniforms.liquid.value = body.kind === "liquid" ? 1 : 0;
     this.object.visible = this.wanted !== false && shown > 0;
     if (shown === 0) return;
-    this.bind("position", arrays.positions, 3, false);
-    this.bind("meta", arrays.meta, 4, true);
-    this.bind("radius", arrays.radius, 1, false);
-    this.bind("value", arrays.value ?? arrays.radius, 1, false);
+    setValues(this.geometry, "position", arrays.positions, 3);
+    setValues(this.geometry, "meta", arrays.meta, 4, { normalised: true });
+    setValues(this.geometry, "radius", arrays.radius, 1);
+    setValues(this.geometry, "value", arrays.value ?? arrays.radius, 1);
     this.uniforms.valued.value = arrays.value ? 1 : 0;
     this.geometry.setDrawRange(0, shown);
     this.choose(this.number);
-  }
-
-  bind(name, array, width, normalised) {
-    let attribute = this.geometry.getAttribute(name);
-    if (!attribute || attribute.array.length < array.length) {
-      attribute = new THREE.BufferAttribute(new array.constructor(Math.ceil((array.length * 1.25) / width) * width), width, normalised);
-      attribute.setUsage(THREE.DynamicDrawUsage);
-      this.geometry.setAttribute(name, attribute);
-    }
-    attribute.array.set(array);
-    attribute.clearUpdateRanges();
-    attribute.addUpdateRange(0, array.length);
-    attribute.needsUpdate = true;
   }
 
   choose(number) {

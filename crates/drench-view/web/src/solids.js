@@ -1,5 +1,6 @@
 // Solids, the surface of liquids, and the ground.
 import * as THREE from "three";
+import { setValues } from "./buffers.js";
 import { COMMON } from "./shaders.js";
 
 const VERTEX = /* glsl */ `
@@ -70,8 +71,8 @@ class Mesh {
     this.body = body;
     this.object.visible = this.wanted !== false && body.triangles > 0;
     if (body.triangles === 0) return;
-    this.bind("position", body.arrays.positions);
-    this.bind("normal", body.arrays.normals);
+    setValues(this.geometry, "position", body.arrays.positions, 3);
+    setValues(this.geometry, "normal", body.arrays.normals, 3);
     if (body.topology === undefined || body.topology !== this.topology) {
       this.topology = body.topology;
       const { index } = this.geometry;
@@ -81,19 +82,6 @@ class Mesh {
       this.geometry.index.needsUpdate = true;
       this.geometry.setDrawRange(0, triangles.length);
     }
-  }
-
-  bind(name, array) {
-    let attribute = this.geometry.getAttribute(name);
-    if (!attribute || attribute.array.length < array.length) {
-      attribute = new THREE.BufferAttribute(new Float32Array(Math.ceil((array.length * (this.topology ? 1 : 1.25)) / 3) * 3), 3);
-      attribute.setUsage(THREE.DynamicDrawUsage);
-      this.geometry.setAttribute(name, attribute);
-    }
-    attribute.array.set(array);
-    attribute.clearUpdateRanges();
-    attribute.addUpdateRange(0, array.length);
-    attribute.needsUpdate = true;
   }
 }
 

@@ -4,6 +4,7 @@ import { OrbitControls } from "three/addons/controls/OrbitControls.js";
 import { Particles } from "./particles.js";
 import { Ground, Solid, Surface } from "./solids.js";
 import { Strands } from "./strands.js";
+import { Voxels } from "./voxels.js";
 
 /** Nearest that a click must come to a strand [px]. */
 const REACH = 9;
@@ -57,6 +58,7 @@ class World {
       show("surface", frame.surface, () => new Surface(shared), (s) => s.look(look.liquid.colour));
       this.bodies.get("surface").object.visible = frame.surface.triangles > 0 && !frame.particles.some((body, i) => body.kind === "liquid" && this.hidden.has(`particles/${i}`));
     }
+    if (frame.porous) show("voxels/0", frame.porous, () => new Voxels(shared), () => {});
     for (const [key, body] of this.bodies) if (!seen.has(key)) body.object.visible = false;
     if (fresh) this.ground.look(look.ground, this.box());
     return performance.now() - clock;

@@ -2,6 +2,7 @@
 // shaded around its tangent [Kajiya1989]. The vertices are used as the server sends them: the same buffer is bound four
 // times, one vertex further each time.
 import * as THREE from "three";
+import { refill } from "./buffers.js";
 import { COMMON, UNKNOWN } from "./shaders.js";
 
 const VERTEX = /* glsl */ `
@@ -148,18 +149,13 @@ export class Strands {
     this.geometry.setIndex(index);
   }
 
+  /** One buffer for several attributes, each a vertex further. */
   bind(name, array, width, normalised, attributes) {
-    let buffer = this.buffers.get(name);
-    if (!buffer || buffer.array.length < array.length || buffer.array.constructor !== array.constructor) {
-      buffer = new THREE.InstancedInterleavedBuffer(new array.constructor(Math.ceil((array.length * 1.1) / width) * width), width);
-      buffer.setUsage(THREE.DynamicDrawUsage);
-      this.buffers.set(name, buffer);
-      attributes.forEach((attribute, i) => this.geometry.setAttribute(attribute, new THREE.InterleavedBufferAttribute(buffer, width, width * i, normalised)));
-    }
-    buffer.array.set(array);
-    buffer.clearUpdateRanges();
-    buffer.addUpdateRange(0, array.length);
-    buffer.needsUpdate = true;
+    const before = this.buffers.get(name);
+    const now = refill(before, array, width, (room) => new THREE.InstancedInterleavedBuffer(room, width));
+    if (now === before) return;
+    this.buffers.set(name, now);
+    attributes.forEach((attribute, i) => this.geometry.setAttribute(attribute, new THREE.InterleavedBufferAttribute(now, width, width * i, normalised)));
   }
 
   /** Lights up a strand by its number; none if it is not shown. */

@@ -6,8 +6,9 @@ use super::use_threads;
 use crate::cli::{RunArguments, SceneArguments, ViewArguments, VoiceArguments};
 use crate::failure::Failure;
 use crate::{interrupt, scene_argument, text};
-use drench_scene::Source;
-use drench_view::{Live, Run, Viewer};
+use drench_io::Frame;
+use drench_scene::{Scene, Source};
+use drench_view::{Live, Porous, Run, Viewer, Voxel};
 use live::Simulated;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -32,7 +33,7 @@ pub fn view(arguments: &ViewArguments) -> Result<(), Failure> {
     }
     let simulated = if is_run { None } else { Some(simulate(arguments)?) };
     let live = simulated.clone().map(|simulated| simulated as Arc<dyn Live>);
-    let viewer = Viewer::bind(arguments.port.unwrap_or(0), runs, live)?;
+    let viewer = Viewer::bind(arguments.port.unwrap_or(0), runs, live)?.with_survey(survey);
     let address = viewer.address();
     interrupt::listen_saying("\nclosing; Ctrl-C again stops at once");
     if let Some(simulated) = &simulated {
@@ -56,6 +57,26 @@ pub fn view(arguments: &ViewArguments) -> Result<(), Failure> {
         Some(Ok(Err(error))) => Err(error.into()),
         _ => Ok(()),
     }
+}
+
+/// The porous grid of a frame, as a simulation of the scene would build it.
+fn survey(scene: &Scene, frame: &Frame) -> Result<Porous, String> {
+    let found = drench_sim::voxels(scene, frame).map_err(|error| error.to_string())?;
+    let voxels = found.voxels.iter().map(|voxel| Voxel {
+        centre: voxel.centre.as_vec3().to_array(),
+        saturation: voxel.saturation() as f32,
+        values: vec![
+            ("length of strands", voxel.length, "m"),
+            ("segments", f64::from(voxel.segments), ""),
+            ("water inside fibres", voxel.inside[0], "kg"),
+            ("fits inside fibres", voxel.inside[1], "kg"),
+            ("water between hairs", voxel.between[0], "kg"),
+            ("fits between hairs", voxel.between[1], "kg"),
+            ("free water around hairs", voxel.around[0], "kg"),
+            ("fits around hairs", voxel.around[1], "kg"),
+        ],
+    });
+    Ok(Porous { edge: found.edge as f32, voxels: voxels.collect() })
 }
 
 fn only_for_scenes(arguments: &ViewArguments) -> Result<(), Failure> {

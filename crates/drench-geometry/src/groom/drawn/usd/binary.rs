@@ -1,7 +1,8 @@
 //! A binary layer (crate file, versions 0.7 and later).
 //!
-//! Tables of tokens, strings, fields, sets of fields, paths and specs lead to prims and the properties that concern curves. Tables and arrays of whole numbers are compressed: differences of one, two or four bytes in a block of
-//! LZ4. Every number that is read is checked against what the file can hold.
+//! Tables of tokens, strings, fields, sets of fields, paths and specs lead to prims and the properties that concern
+//! curves. Tables and arrays of whole numbers are compressed: differences of one, two or four bytes in a block of LZ4.
+//! Every number that is read is checked against what the file can hold.
 
 use super::layer::{self, Arc, Prim, UNFOLLOWED, Value, is_wanted};
 use std::collections::HashMap;

@@ -57,6 +57,11 @@ impl Stage {
 
     /// Brings in what a prim and those below it refer to. `chain` are the references that led here.
     fn expand(&mut self, prim: &mut Prim, path: &Path, place: &str, chain: &mut Vec<Arc>) -> Result<(), GeometryError> {
+        // What a prim refers to itself is stronger than what comes to it with its parent.
+        for child in &mut prim.children {
+            let place = format!("{place}/{}", child.name);
+            self.expand(child, path, &place, chain)?;
+        }
         for arc in std::mem::take(&mut prim.arcs) {
             if chain.contains(&arc) || chain.len() > DEEPEST {
                 return Err(malformed(path, place, "its references lead back to itself", FIX));
@@ -70,10 +75,6 @@ impl Stage {
             self.expand(&mut target, path, place, chain)?;
             chain.pop();
             prim.merge(target);
-        }
-        for child in &mut prim.children {
-            let place = format!("{place}/{}", child.name);
-            self.expand(child, path, &place, chain)?;
         }
         Ok(())
     }

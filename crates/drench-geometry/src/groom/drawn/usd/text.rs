@@ -180,7 +180,7 @@ impl<'a> Parser<'a> {
                     self.string()?;
                     continue;
                 }
-                Some(b';' | b',') => {
+                Some(b',') => {
                     self.at += 1;
                     continue;
                 }
@@ -213,7 +213,7 @@ impl<'a> Parser<'a> {
                 let close = if open == b'[' { b']' } else { b')' };
                 while !self.take(close) {
                     match self.peek() {
-                        Some(b',' | b';' | b'=') => self.at += 1,
+                        Some(b',' | b'=') => self.at += 1,
                         Some(_) => self.value(sink)?,
                         None => return Err("brackets that do not close".to_owned()),
                     }
@@ -331,13 +331,13 @@ impl<'a> Parser<'a> {
         &self.bytes[self.at.min(self.bytes.len())..]
     }
 
-    /// The next byte that is neither space nor comment; the parser stands there.
+    /// The next byte that is neither space, semicolon nor comment; the parser stands there.
     fn peek(&mut self) -> Option<u8> {
         loop {
             let rest = self.rest();
             match rest.first()? {
                 b'#' => self.at += rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len()),
-                byte if byte.is_ascii_whitespace() => self.at += 1,
+                byte if byte.is_ascii_whitespace() || *byte == b';' => self.at += 1,
                 &byte => return Some(byte),
             }
         }
