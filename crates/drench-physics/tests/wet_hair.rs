@@ -5,9 +5,9 @@
 use drench_math::random::Stream;
 use drench_physics::liquid::{Droplet, LiquidState};
 use drench_physics::synthetic::Bundle;
+use drench_physics::wetting::Liquid;
 use drench_physics::wetting::hair::{
-    self, Clinging, Cohesion, Estimate, Fibre, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings,
-    Tally,
+    self, Clinging, Cohesion, Estimate, Fibre, Hair, HairScratch, HairWater, Medium, Strands, Surroundings, Tally,
 };
 use glam::DVec3;
 

@@ -10,9 +10,9 @@ use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::strands::{StrandScratch, Wet};
 use drench_physics::wetting::hair::{
-    self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands,
-    Surroundings,
+    self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Medium, Strands, Surroundings,
 };
+use drench_physics::wetting::{Liquid, filled};
 use drench_scene as scene;
 use drench_scene::Scene;
 use glam::DVec3;
@@ -343,7 +343,7 @@ pub fn burden(model: &Model, water: &HairWater, groom: usize, strands: &mut Stra
         let own = |i: usize| if hair[i] > 0.0 { inside[i] + around[i] } else { 0.0 };
         let held = 0.5 * (own(i) + if next > i { own(next) } else { 0.0 });
         let most = fibre.inside * f64::from(hair[i]);
-        let full = if most > 0.0 { (inside[i] / most).min(1.0) } else { 0.0 };
+        let full = filled(inside[i], most);
         Wet {
             load: (1.0 + held / (fibre.hairs * f64::from(masses[i]))) as f32,
             stiffness: (1.0 + (wet.stiffness - 1.0) * full) as f32,
@@ -366,9 +366,8 @@ pub fn look(model: &Model, water: &HairWater, groom: usize) -> Option<[Vec<f32>;
         let i = if lengths[i] == 0.0 { (i + 1).min(radii.len() - 1) } else { i };
         let mass = f64::from(body.model.masses()[base + i]);
         let (inside, around) = (water.inside[base + i], water.around[base + i]);
-        let part = |water: f64, most: f64| if most > 0.0 { (water / most).min(1.0) } else { 0.0 };
-        let full = part(inside, fibre.inside * mass);
-        let wetness = 1.0 - (1.0 - full) * (1.0 - part(around, fibre.between * mass));
+        let full = filled(inside, fibre.inside * mass);
+        let wetness = 1.0 - (1.0 - full) * (1.0 - filled(around, fibre.between * mass));
         let section = around / (density * fibre.hairs * f64::from(lengths[i]) * std::f64::consts::PI);
         let radius = f64::from(radii[i]);
         [wetness, full, (radius * radius + section).sqrt() - radius].map(|x| x as f32)

@@ -4,8 +4,9 @@ use super::{Case, GRAVITY, Measured};
 use crate::bench::scene_of;
 use crate::{SimError, Simulation};
 use drench_physics::synthetic::Bundle;
+use drench_physics::wetting::Liquid;
 use drench_physics::wetting::hair::{
-    self, Clinging, Cohesion, Estimate, Fibre, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings,
+    self, Clinging, Cohesion, Estimate, Fibre, Hair, HairScratch, HairWater, Medium, Strands, Surroundings,
 };
 use glam::DVec3;
 

@@ -18,6 +18,7 @@ use super::grid::{Grid, hand_out};
 use super::{Hair, HairScratch, HairWater};
 use crate::collision::segments::Segment;
 use crate::error::{PhysicsError, check};
+use crate::wetting::filled;
 use glam::{DVec3, IVec3, Vec3};
 use rayon::prelude::*;
 
@@ -192,7 +193,7 @@ impl Work {
             let room = fibre.between + fibre.around;
             self.saturation.par_extend(hair.vertices(groom).into_par_iter().map(|i| {
                 let most = room * f64::from(hair.masses[i]);
-                if most > 0.0 { (water.around[i] / most).min(1.0) as f32 } else { 0.0 }
+                filled(water.around[i], most) as f32
             }));
         }
     }

@@ -43,10 +43,10 @@ mod voxels;
 
 pub use cohesion::{Clinging, Cohesion, cling, clumps};
 pub use drip::{Drip, release};
-pub use intake::Liquid;
 pub use survey::{Surveyed, survey};
 
 use crate::error::{PhysicsError, check};
+use crate::wetting::Liquid;
 use drench_math::ordered::{self, Compensated};
 use glam::{DVec3, Vec3};
 use grid::Grid;
