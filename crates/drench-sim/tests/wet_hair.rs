@@ -50,8 +50,9 @@ height = 0
 "#
     );
     let source = Source::Text { name: "brush".to_owned(), text, directory: Default::default() };
-    let mut simulation = Simulation::build(&drench_scene::load(source, None, &[]).unwrap()).unwrap();
-    simulation.begin().unwrap();
+    let scene = drench_scene::load(source, None, &[]).expect("the scene is sound");
+    let mut simulation = Simulation::build(&scene).expect("the scene can be built");
+    simulation.begin().expect("it begins");
     simulation
 }
 

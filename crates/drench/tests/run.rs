@@ -41,8 +41,8 @@ fn gives_the_same_bits(place: &Place, line: &str, killed_at: u32) {
     }
     let mut child = place.begin(&format!("{line} --out killed"));
     wait_for(&place.path(&format!("killed/frames/{killed_at:06}.drench")));
-    child.kill().unwrap();
-    child.wait().unwrap();
+    child.kill().expect("it runs");
+    child.wait().expect("it was started here");
     place.drench(&format!("{line} --out killed --resume")).exits(0);
     assert!(place.frames("t1").len() > killed_at as usize);
     for other in ["t2", "t8", "killed"] {
