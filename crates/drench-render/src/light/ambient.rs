@@ -16,6 +16,8 @@ use std::f32::consts::PI;
 
 /// Parts into which strands and directions are cut; fixed, so that sums do not depend on threads.
 const PARTS: usize = 4;
+/// Width below which a few wider strands stand for many [cells].
+const THINNEST: f32 = 0.03;
 
 /// The light of the sky on a grid.
 #[derive(Default)]
@@ -123,9 +125,9 @@ impl Ambient {
             return self.open;
         }
         let q = q.clamp(Vec3::ZERO, top);
-        let corner = q.floor().min(top - 1.0).max(Vec3::ZERO);
-        let f = q - corner;
-        let c = corner.as_ivec3();
+        // Not below zero: cutting off the fraction is the floor.
+        let c = q.min(top - 1.0).max(Vec3::ZERO).as_ivec3();
+        let f = q - c.as_vec3();
         let mut sum = Moments::default();
         for k in 0..8 {
             let d = IVec3::new(k & 1, k >> 1 & 1, k >> 2 & 1);
@@ -164,27 +166,27 @@ impl Ambient {
     fn density(&self, blockers: &Blockers) -> Vec<Vec3> {
         let [nx, ny, nz] = self.size;
         let count = nx * ny * nz;
-        let points = blockers.curves.positions.len();
+        let curves = blockers.curves;
+        let strands = curves.strands.len();
         let volume = self.cell.powi(3);
         let parts: Vec<Vec<Vec3>> = (0..PARTS)
             .into_par_iter()
             .map(|part| {
                 let mut density = vec![Vec3::ZERO; count];
-                for i in part * points / PARTS..(part + 1) * points / PARTS {
-                    if !blockers.curves.begins_segment(i) {
-                        continue;
-                    }
-                    let (a, b) = (blockers.curves.positions[i], blockers.curves.positions[i + 1]);
-                    let strand = &blockers.curves.strands[blockers.curves.strand[i] as usize];
+                for strand in &curves.strands[part * strands / PARTS..(part + 1) * strands / PARTS] {
+                    let Some(stands_for) = curves.stands_for(strand, THINNEST * self.cell) else { continue };
                     let absorbed = Vec3::ONE - blockers.furs[strand.look as usize].forward;
-                    // Shadow of a cylinder over all directions: diameter times length times pi / 4.
-                    let width = blockers.curves.radii[i] + blockers.curves.radii[i + 1];
-                    let shadow = absorbed * (a.distance(b) * width * 0.25 * PI / volume);
-                    let steps = (a.distance(b) / (0.7 * self.cell)).ceil().clamp(1.0, 64.0);
-                    for k in 0..steps as usize {
-                        let p = a.lerp(b, (k as f32 + 0.5) / steps);
-                        if let Some(i) = self.cell_of(p) {
-                            density[i] += shadow / steps;
+                    for i in strand.segments() {
+                        let (a, b) = (curves.positions[i], curves.positions[i + 1]);
+                        // Shadow of a cylinder over all directions: diameter times length times pi / 4.
+                        let width = stands_for * (curves.radii[i] + curves.radii[i + 1]);
+                        let shadow = absorbed * (a.distance(b) * width * 0.25 * PI / volume);
+                        let steps = (a.distance(b) / (0.7 * self.cell)).ceil().clamp(1.0, 64.0);
+                        for k in 0..steps as usize {
+                            let p = a.lerp(b, (k as f32 + 0.5) / steps);
+                            if let Some(i) = self.cell_of(p) {
+                                density[i] += shadow / steps;
+                            }
                         }
                     }
                 }
@@ -235,7 +237,7 @@ impl Ambient {
     }
 
     fn cell_of(&self, p: Vec3) -> Option<usize> {
-        let q = ((p - self.low) / self.cell).floor();
+        let q = (p - self.low) / self.cell;
         let inside = |v: f32, n: usize| v >= 0.0 && v < n as f32;
         let [nx, ny, nz] = self.size;
         (inside(q.x, nx) && inside(q.y, ny) && inside(q.z, nz))
