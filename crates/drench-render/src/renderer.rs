@@ -88,7 +88,7 @@ impl Effort {
         match settings.quality {
             Quality::Preview => Self {
                 supersampling: 1,
-                detail: Detail { tolerance: 0.3, thinnest: 0.18 },
+                detail: Detail { tolerance: 0.3, thinnest: 0.2 },
                 map: (side * 4 / 5).clamp(192, 1024),
                 taps: 12,
                 cells: (side / 12).clamp(28, 64),
@@ -192,24 +192,20 @@ impl Renderer {
         let maps = std::mem::take(&mut self.maps);
         let scratch = std::mem::take(&mut self.scratch);
         let mut ambient = std::mem::take(&mut self.ambient);
-        let ((maps, scratch), ()) = rayon::join(
-            || self.draw_shadows(centre, radius, maps, scratch),
-            || self.spread_sky(low, high, &mut ambient),
+        // Each has parts that keep one thread busy.
+        let (((maps, scratch), ()), rays) = rayon::join(
+            || {
+                rayon::join(
+                    || self.draw_shadows(centre, radius, maps, scratch),
+                    || self.spread_sky(low, high, &mut ambient),
+                )
+            },
+            || self.build_rays(&camera),
         );
         (self.maps, self.scratch, self.ambient) = (maps, scratch, ambient);
         self.grains.illuminate(&self.maps, &self.ambient);
         watch.lap("light");
-        let liquid = !self.liquids.mesh.triangles.is_empty();
-        let beauty = self.settings.quality == Quality::Beauty;
-        let stands_for = |strand: &Strand| {
-            let depth = camera.project(self.curves.positions[strand.first as usize]).1;
-            let thinnest = if beauty { f32::MIN_POSITIVE } else { SEEN_THROUGH / camera.pixels_per_metre(depth.abs()) };
-            self.curves.stands_for(strand, thinnest)
-        };
-        let rays = (liquid || beauty).then(|| Rays::build(self.scenery(), stands_for));
-        let surface = liquid.then(|| trace::alone(&self.liquids.mesh));
-        watch.lap("rays");
-        let rays = (rays.as_ref(), surface.as_ref());
+        let rays = (rays.0.as_ref(), rays.1.as_ref());
         self.draw(camera, rays, centre, radius, width as usize, height as usize);
         watch.lap("tiles");
         let picture = self.develop(width as usize);
@@ -265,6 +261,21 @@ impl Renderer {
         };
         let maps = lights.par_iter().zip(old).zip(&mut scratch).map(draw).collect();
         (maps, scratch)
+    }
+
+    /// The trees for lines of sight and shadow rays: of everything, and of the surfaces of liquids.
+    fn build_rays(&self, camera: &Camera) -> (Option<Rays>, Option<Rays>) {
+        let liquid = !self.liquids.mesh.triangles.is_empty();
+        let beauty = self.settings.quality == Quality::Beauty;
+        let stands_for = |strand: &Strand| {
+            let depth = camera.project(self.curves.positions[strand.first as usize]).1;
+            let thinnest = if beauty { f32::MIN_POSITIVE } else { SEEN_THROUGH / camera.pixels_per_metre(depth.abs()) };
+            self.curves.stands_for(strand, thinnest)
+        };
+        rayon::join(
+            || (liquid || beauty).then(|| Rays::build(self.scenery(), stands_for)),
+            || liquid.then(|| trace::alone(&self.liquids.mesh)),
+        )
     }
 
     /// Irradiance of the ground below a point, if nothing were there.
@@ -360,7 +371,8 @@ impl Renderer {
             let rows = (0..scale).map(|row| self.linear[(y + row) * width + x..][..scale].iter().sum::<Vec4>());
             rows.sum::<Vec4>() / (scale * scale) as f32
         };
-        let pixels: Vec<Vec4> = (0..self.settings.width as usize * self.settings.height as usize).map(pixel).collect();
+        let count = self.settings.width as usize * self.settings.height as usize;
+        let pixels: Vec<Vec4> = (0..count).into_par_iter().map(pixel).collect();
         let opacity =
             if self.settings.sky.visible { Vec::new() } else { pixels.iter().map(|p| p.w.min(1.0)).collect() };
         Picture {

@@ -539,10 +539,23 @@ impl Texel {
         let share = ((depth - self.first) / extent).min(1.0);
         let k = (layer_of(share) as usize).min(LAYERS - 1);
         let before = if k > 0 { self.crossed[k - 1] } else { 0.0 };
-        let end = |k: usize| (k as f32 / LAYERS as f32).powi(4);
-        before + (self.crossed[k] - before) * ((share - end(k)) / (end(k + 1) - end(k))).clamp(0.0, 1.0)
+        let (start, length) = SPANS[k];
+        before + (self.crossed[k] - before) * ((share - start) / length).clamp(0.0, 1.0)
     }
 }
+
+/// Where each layer begins and how thick it is, as shares of the depth extent.
+const SPANS: [(f32, f32); LAYERS] = {
+    let mut spans = [(0.0, 0.0); LAYERS];
+    let mut k = 0;
+    while k < LAYERS {
+        let (low, high) = (k as f32 / LAYERS as f32, (k + 1) as f32 / LAYERS as f32);
+        let start = low * low * low * low;
+        spans[k] = (start, high * high * high * high - start);
+        k += 1;
+    }
+    spans
+};
 
 /// Layer, with fraction, at a share of the depth extent.
 #[inline]
