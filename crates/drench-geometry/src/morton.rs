@@ -6,17 +6,20 @@ use rayon::prelude::*;
 /// Largest coordinate that [`interleave`] holds.
 pub(crate) const LARGEST: f64 = 2_097_151.0;
 
+/// The lowest 21 bits of a number, each with two zeros after it.
+#[inline]
+pub(crate) fn spread(x: i64) -> u64 {
+    let mut x = x as u64 & 0x1f_ffff;
+    x = (x | x << 32) & 0x001f_0000_0000_ffff;
+    x = (x | x << 16) & 0x001f_0000_ff00_00ff;
+    x = (x | x << 8) & 0x100f_00f0_0f00_f00f;
+    x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
+    (x | x << 2) & 0x1249_2492_4924_9249
+}
+
 /// The bits of three coordinates, 21 each, interleaved: x lowest.
 #[inline]
 pub(crate) fn interleave(cell: I64Vec3) -> u64 {
-    fn spread(x: i64) -> u64 {
-        let mut x = x as u64 & 0x1f_ffff;
-        x = (x | x << 32) & 0x001f_0000_0000_ffff;
-        x = (x | x << 16) & 0x001f_0000_ff00_00ff;
-        x = (x | x << 8) & 0x100f_00f0_0f00_f00f;
-        x = (x | x << 4) & 0x10c3_0c30_c30c_30c3;
-        (x | x << 2) & 0x1249_2492_4924_9249
-    }
     spread(cell.x) | spread(cell.y) << 1 | spread(cell.z) << 2
 }
 

@@ -11,7 +11,7 @@
 //! a fixed size, so that the outcome does not depend on threads, and reuses its memory.
 
 use crate::error::GeometryError;
-use crate::morton::{interleave, separate};
+use crate::morton::{interleave, separate, spread};
 use drench_math::ordered;
 use glam::{DVec3, I64Vec3};
 use rayon::prelude::*;
@@ -57,6 +57,22 @@ struct Block {
     key: u64,
     occupied: u64,
     first: u32,
+}
+
+impl Block {
+    /// The number of an occupied cell of this block.
+    #[inline]
+    fn number(&self, key: u64) -> Option<usize> {
+        let bit = 1_u64 << (key & 63);
+        (self.occupied & bit != 0).then(|| self.first as usize + (self.occupied & (bit - 1)).count_ones() as usize)
+    }
+}
+
+/// One of three cells along an axis: its bits of the key, and of the number among the blocks around.
+#[derive(Clone, Copy, Debug)]
+struct Along {
+    key: u64,
+    block: usize,
 }
 
 /// Keys and the points they belong to. Atomics, because pieces scatter into one array; each entry is written once.
@@ -300,9 +316,7 @@ impl Neighbours {
             return None;
         }
         let key = interleave(cell);
-        let block = &self.blocks[self.slot(key >> 6)];
-        let bit = 1_u64 << (key & 63);
-        (block.occupied & bit != 0).then(|| block.first as usize + (block.occupied & (bit - 1)).count_ones() as usize)
+        self.blocks[self.slot(key >> 6)].number(key)
     }
 
     /// Calls `visit` with every point in the 27 cells around `p`: all within one cell's edge of it, and some more.
@@ -316,7 +330,24 @@ impl Neighbours {
     /// Where the points of the 27 cells around and including `cell` are in the order, cell by cell.
     #[inline]
     pub fn around(&self, cell: [i32; 3]) -> impl Iterator<Item = Range<usize>> + '_ {
-        (0..27).map(move |k: i32| self.range(beside(cell, k))).filter(|r| !r.is_empty())
+        let low = self.low.to_array();
+        // Three cells along an axis are in two blocks at most: eight lookups are enough for all 27.
+        let axes: [[Option<Along>; 3]; 3] = std::array::from_fn(|axis| {
+            let first = i64::from(cell[axis]) - 1 - low[axis];
+            std::array::from_fn(|k| {
+                let at = first + k as i64;
+                (!self.blocks.is_empty() && (0..=MOST_CELLS + 1).contains(&at))
+                    .then(|| Along { key: spread(at) << axis, block: (((at >> 2) - (first >> 2)) as usize) << axis })
+            })
+        });
+        let mut blocks: [Option<Block>; 8] = [None; 8];
+        (0..27).filter_map(move |k| {
+            let (x, y, z) = (axes[0][k % 3]?, axes[1][k / 3 % 3]?, axes[2][k / 9]?);
+            let key = x.key | y.key | z.key;
+            let block = blocks[x.block | y.block | z.block].get_or_insert_with(|| self.blocks[self.slot(key >> 6)]);
+            let number = block.number(key)?;
+            Some(self.starts[number] as usize..self.starts[number + 1] as usize)
+        })
     }
 
     /// Calls `visit` with every point in the cell of `p` and in the six that share a face with it: all within half an

@@ -104,8 +104,11 @@ pub struct HairStats {
     pub wet_part: f64,
     /// Mean distance from root to tip over the length of the strand: 1 is straight.
     pub straightness: f64,
-    /// Groups of strands whose tips are together; a strand alone is one.
+    /// Groups of strands that water holds together near their tips; a strand alone is one.
     pub clumps: u64,
+    /// Strands in such a group, on average.
+    #[serde(default)]
+    pub clump_size: f64,
 }
 
 /// A box around something [m].

@@ -11,9 +11,10 @@ use drench_physics::grains::{
     GrainModel, GrainScratch, GrainState, Material, NewGrain, Sizes, Spread, Surroundings, solve,
 };
 use drench_physics::region::Region;
+use drench_physics::wetting::Liquid;
 use drench_physics::wetting::bridge::Bridge;
 use drench_physics::wetting::grains::Wetness;
-use drench_physics::wetting::soak::{Liquid, SoakScratch, absorb, dry, spread};
+use drench_physics::wetting::soak::{SoakScratch, absorb, dry, spread};
 use glam::DVec3;
 
 const GRAVITY: DVec3 = DVec3::new(0.0, -9.81, 0.0);
@@ -129,7 +130,7 @@ fn grains_take_what_fits_and_the_rest_stays_in_the_liquid() {
             velocities: &velocities,
             masses: &mut masses,
             radius: 0.8 * RADIUS,
-            crumb: 1e-6,
+            full: 2e-5,
         };
         taken += absorb(&model, &mut state, &mut scratch, &mut liquid, 1e-3).unwrap();
     }
@@ -253,7 +254,7 @@ fn wet_grains_have_the_same_bits_on_any_number_of_threads_and_with_any_scratch()
                     velocities: &velocities,
                     masses: &mut masses,
                     radius: RADIUS,
-                    crumb: 1e-6,
+                    full: 2e-5,
                 };
                 absorb(&model, &mut state, &mut soaking, &mut liquid, 2e-3).unwrap();
                 spread(&model, &mut state, &mut scratch, GRAVITY, 2e-3).unwrap();

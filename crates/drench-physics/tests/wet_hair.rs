@@ -5,9 +5,9 @@
 use drench_math::random::Stream;
 use drench_physics::liquid::{Droplet, LiquidState};
 use drench_physics::synthetic::Bundle;
+use drench_physics::wetting::Liquid;
 use drench_physics::wetting::hair::{
-    self, Clinging, Cohesion, Estimate, Fibre, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings,
-    Tally,
+    self, Clinging, Cohesion, Estimate, Fibre, Hair, HairScratch, HairWater, Medium, Strands, Surroundings, Tally,
 };
 use glam::DVec3;
 
@@ -335,6 +335,38 @@ fn wet_strands_attract_hold_and_let_go_at_the_stated_reach() {
     assert!(gap > 2.1e-3, "{gap}");
     // Dry strands do not.
     assert_eq!(side_by_side(1e-3, 0.0, 0.0), (1e-3, 0));
+}
+
+#[test]
+fn strands_that_bridges_hold_are_one_clump() {
+    let (medium, fibre) = idle();
+    // Three in a row, two, and one that is far away; the last of the three only reaches the second.
+    let roots = [0.0, 1.0, 2.0, 30.0, 31.0, 60.0].map(|x| DVec3::X * (x * 1e-3));
+    let mut bath = Bath::new(Bundle::new(&roots, DVec3::NEG_Y, 21, 2e-3), medium, fibre, [0.0; 2]);
+    let masses = vec![0.0; 6 * 21];
+    let radii = vec![4e-5; masses.len()];
+    let cohesion = Cohesion { reach: 1.5e-3, pull: 1e-3 };
+    let mut clumps = |dampness: f64| {
+        let room = fibre.between + fibre.around;
+        for i in 0..masses.len() {
+            bath.water.around[i] = dampness * room * f64::from(bath.hair.masses()[i]);
+        }
+        for _ in 0..20 {
+            bath.step(1e-3);
+            let strands = Clinging {
+                positions: &bath.bundle.positions,
+                velocities: &mut bath.velocities,
+                inverse_masses: &masses,
+                radii: &radii,
+            };
+            hair::cling(&bath.hair, &mut bath.water, &mut bath.scratch, &cohesion, strands, 1e-3).unwrap();
+        }
+        hair::clumps(&bath.hair, &bath.water, 0)
+    };
+    assert_eq!(clumps(0.0), 6);
+    assert_eq!(clumps(1.0), 3);
+    // Half full they reach across 0.75 mm only: bridges break.
+    assert_eq!(clumps(0.5), 6);
 }
 
 #[test]

@@ -487,9 +487,9 @@ fn heap(count: usize) -> Result<Vec<f64>, SimError> {
 }
 
 /// A scene that is written for a bench.
-fn scene_of(text: String) -> Scene {
-    let source = Source::Text { name: "bench".to_owned(), text, directory: PathBuf::new() };
-    drench_scene::load(source, None, &[]).expect("the scene of the bench is sound")
+pub(crate) fn scene_of(text: String) -> Scene {
+    let source = Source::Text { name: "experiment".to_owned(), text, directory: PathBuf::new() };
+    drench_scene::load(source, None, &[]).expect("scenes of benches and checks are sound")
 }
 
 /// Time of a substep [ms] in each of so many frames of `steps` substeps.

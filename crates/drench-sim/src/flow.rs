@@ -12,7 +12,7 @@ use drench_physics::PhysicsError;
 use drench_physics::contact::Collider;
 use drench_physics::grains::{self, fill};
 use drench_physics::liquid::{self, Foreign, LiquidModel, NO_BODY, Reactions};
-use drench_physics::wetting::soak;
+use drench_physics::wetting::{self, soak};
 use glam::DVec3;
 
 /// The grains near the liquid, and hair that gets wet, as it feels them.
@@ -34,8 +34,6 @@ pub struct ForeignScratch {
 
 /// How fast liquid comes to the velocity of grains that fill all of space [1/s].
 const DRAG: f64 = 200.0;
-/// Part of a particle's mass at rest that a grain takes in whole.
-const CRUMB: f64 = 0.05;
 
 /// Liquid and grains of one substep: what enters and leaves, then the liquid among the grains as they are, then the grains
 /// with what the liquid does to them, then the water that goes from one to the other.
@@ -152,12 +150,12 @@ fn wetting(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
     let refuse = diverged(span, "wetting");
     for ((body, grains), working) in model.grains.iter().zip(grains).zip(&mut scratch.grains) {
         if let Some(source) = &model.liquid {
-            let mut near = soak::Liquid {
+            let mut near = wetting::Liquid {
                 positions: &liquid.positions,
                 velocities: &liquid.velocities,
                 masses: &mut liquid.masses,
                 radius: 0.5 * source.model.spacing,
-                crumb: CRUMB * source.model.particle_mass(),
+                full: source.model.particle_mass(),
             };
             soak::absorb(&body.model, grains, &mut scratch.soak, &mut near, span.dt).map_err(&refuse)?;
         }

@@ -10,9 +10,9 @@ use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::strands::{StrandScratch, Wet};
 use drench_physics::wetting::hair::{
-    self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Liquid, Medium, Strands,
-    Surroundings,
+    self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Medium, Strands, Surroundings,
 };
+use drench_physics::wetting::{Liquid, filled};
 use drench_scene as scene;
 use drench_scene::Scene;
 use glam::DVec3;
@@ -341,7 +341,7 @@ pub fn burden(model: &Model, water: &HairWater, groom: usize, strands: &mut Stra
         let own = |i: usize| if hair[i] > 0.0 { inside[i] + around[i] } else { 0.0 };
         let held = 0.5 * (own(i) + if next > i { own(next) } else { 0.0 });
         let most = fibre.inside * f64::from(hair[i]);
-        let full = if most > 0.0 { (inside[i] / most).min(1.0) } else { 0.0 };
+        let full = filled(inside[i], most);
         Wet {
             load: (1.0 + held / (fibre.hairs * f64::from(masses[i]))) as f32,
             stiffness: (1.0 + (wet.stiffness - 1.0) * full) as f32,
@@ -364,9 +364,8 @@ pub fn look(model: &Model, water: &HairWater, groom: usize) -> Option<[Vec<f32>;
         let i = if lengths[i] == 0.0 { (i + 1).min(radii.len() - 1) } else { i };
         let mass = f64::from(body.model.masses()[base + i]);
         let (inside, around) = (water.inside[base + i], water.around[base + i]);
-        let part = |water: f64, most: f64| if most > 0.0 { (water / most).min(1.0) } else { 0.0 };
-        let full = part(inside, fibre.inside * mass);
-        let wetness = 1.0 - (1.0 - full) * (1.0 - part(around, fibre.between * mass));
+        let full = filled(inside, fibre.inside * mass);
+        let wetness = 1.0 - (1.0 - full) * (1.0 - filled(around, fibre.between * mass));
         let section = around / (density * fibre.hairs * f64::from(lengths[i]) * std::f64::consts::PI);
         let radius = f64::from(radii[i]);
         [wetness, full, (radius * radius + section).sqrt() - radius].map(|x| x as f32)
@@ -389,7 +388,6 @@ pub fn measure(model: &Model, state: &State, groom: usize) -> Option<HairStats> 
     let hair = ordered::sum(range.len(), |i| f64::from(body.model.masses()[range.start + i]));
     let (mut wet, mut straight) = (0, 0.0);
     let count = strands.strand_count();
-    let mut tips = Vec::new();
     for pair in strands.offsets().windows(2) {
         let (root, tip) = (pair[0] as usize, pair[1] as usize - 1);
         let inside: f64 = (root..=tip).map(|i| held(range.start + i)).sum();
@@ -399,53 +397,14 @@ pub fn measure(model: &Model, state: &State, groom: usize) -> Option<HairStats> 
         if inside > WET * mass {
             wet += 1;
         }
-        tips.push(own.positions[tip]);
     }
+    let clumps = hair::clumps(&body.model, &state.hair, number);
     Some(HairStats {
         water,
         content: water / hair,
         wet_part: f64::from(wet) / count.max(1) as f64,
         straightness: straight / count.max(1) as f64,
-        clumps: clumps(&tips, model.scene.wetting.reach),
+        clumps,
+        clump_size: count as f64 / clumps.max(1) as f64,
     })
-}
-
-/// Groups of tips that are each within `reach` of another of the group; every other tip is a group of its own.
-fn clumps(tips: &[DVec3], reach: f64) -> u64 {
-    let mut neighbours = Neighbours::new();
-    if reach <= 0.0 || neighbours.rebuild(tips, reach).is_err() {
-        return tips.len() as u64;
-    }
-    let mut leaders: Vec<usize> = (0..tips.len()).collect();
-    fn leader(leaders: &mut [usize], mut i: usize) -> usize {
-        while leaders[i] != i {
-            leaders[i] = leaders[leaders[i]];
-            i = leaders[i];
-        }
-        i
-    }
-    for i in 0..tips.len() {
-        neighbours.for_each_near(tips[i], |j| {
-            let j = j as usize;
-            if j < i && (tips[j] - tips[i]).length_squared() < reach * reach {
-                let (a, b) = (leader(&mut leaders, i), leader(&mut leaders, j));
-                leaders[a.max(b)] = a.min(b);
-            }
-        });
-    }
-    (0..tips.len()).filter(|&i| leaders[i] == i).count() as u64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tips_that_touch_are_one_clump() {
-        let tips: Vec<DVec3> = [0.0, 0.9, 1.8, 5.0, 5.5, 9.0].map(|x| DVec3::X * x).to_vec();
-        assert_eq!(clumps(&tips, 1.0), 3);
-        assert_eq!(clumps(&tips, 0.4), 6);
-        assert_eq!(clumps(&tips, 0.0), 6);
-        assert_eq!(clumps(&[], 1.0), 0);
-    }
 }

@@ -18,6 +18,7 @@
 use crate::error::{PhysicsError, check};
 use crate::grains::search::{index, search};
 use crate::grains::{GrainModel, GrainScratch, GrainState};
+use crate::wetting::Liquid;
 use crate::wetting::grains::Wetness;
 use drench_geometry::neighbours::Neighbours;
 use drench_math::ordered::{self, Compensated};
@@ -28,21 +29,6 @@ use rayon::prelude::*;
 const VICINITY: f64 = 0.1;
 /// Grains that look for liquid in one piece.
 const PIECE: usize = 1024;
-
-/// Liquid particles as grains see them.
-#[derive(Debug)]
-pub struct Liquid<'a> {
-    /// Positions [m].
-    pub positions: &'a [DVec3],
-    /// Velocities [m/s].
-    pub velocities: &'a [DVec3],
-    /// Masses [kg]: what grains take is taken from them. Particles left with 0 are to be removed.
-    pub masses: &'a mut [f64],
-    /// Radius of a particle [m]: half their spacing.
-    pub radius: f64,
-    /// Mass below which a particle is taken in whole [kg].
-    pub crumb: f64,
-}
 
 /// Working memory of [`absorb`]; may be dropped at any time.
 #[derive(Debug, Default)]
@@ -101,7 +87,7 @@ pub fn absorb(
     pieces.iter().flatten().for_each(|&(_, l)| asked[l as usize] += 1);
 
     let part = -(-wetness.absorption * dt).exp_m1();
-    let mut total = Compensated::default();
+    let (crumb, mut total) = (liquid.crumb(), Compensated::default());
     // One after the other, so that what fits is known: few grains touch liquid.
     for pairs in pieces.iter() {
         for own in pairs.chunk_by(|a, b| a.0 == b.0) {
@@ -112,7 +98,7 @@ pub fn absorb(
             for &(_, l) in own {
                 let left = &mut liquid.masses[l as usize];
                 // What is left of a particle counts as of now: it was not more at the beginning.
-                let whole = *left <= liquid.crumb;
+                let whole = *left <= crumb;
                 let wanted = if whole { *left } else { part * *left / f64::from(asked[l as usize]) };
                 let amount = wanted.min(room).min(*left).max(0.0);
                 *left -= amount;

@@ -6,8 +6,9 @@ mod surface;
 use crate::fibre::water::{Wetness, per_vertex};
 use crate::surfaces::Surfaces;
 use crate::{LiquidLook, LiquidStyle, Quality, RenderError, Settings};
+use drench_geometry::neighbours::Neighbours;
 use drench_io::{Frame, ParticleBody, ParticleKind, StrandBody};
-use glam::Vec3;
+use glam::{DVec3, Vec3};
 use std::f32::consts::PI;
 use surface::Recipe;
 
@@ -17,6 +18,9 @@ pub use surface::Surface;
 pub(crate) const DEFAULT_RADIUS: f32 = 5e-3;
 /// Particles smaller than this share of the body's usual radius are drawn as balls of their own.
 const SMALL: f32 = 0.7;
+/// Such a particle belongs to the liquid of the others once this many of them are this near [their radii].
+const MERGED: usize = 3;
+const MERGING: f32 = 2.5;
 /// Distance from the middle of the body beyond which a particle is left out [radii]: a grid that holds more would lose
 /// its resolution.
 const FARTHEST: f32 = 1e5;
@@ -122,21 +126,44 @@ fn reconstruct(
     let cube = if quality == Quality::Beauty { 0.7 } else { 1.0 };
     let recipe = Recipe { radius, cube, rounds: (smoothing.clamp(0.0, 4.0) * 16.0 / cube).round() as u32 };
     let middle = median(&particles.positions);
-    let (mut main, mut small) = (Vec::with_capacity(particles.positions.len()), Surface::default());
+    let (mut main, mut small) = (Vec::with_capacity(particles.positions.len()), Vec::new());
     for (&p, &r) in particles.positions.iter().zip(&particles.radii) {
         if (p - middle).abs().max_element() > FARTHEST * radius {
             skipped += 1;
         } else if r < SMALL * radius {
-            // A ball of the volume that the particle stands for.
-            surface::ball(p, r * (6.0 / PI).cbrt(), &mut small);
+            small.push((p, r));
         } else {
             main.push(p);
         }
     }
     let failed = |reason| RenderError::Surface { body: body.name.clone(), reason };
     let mut mesh = surface::extract(&main, recipe).map_err(failed)?;
-    mesh.append(small);
+    let mut balls = Surface::default();
+    for (p, r) in apart(small, &main, radius) {
+        // A ball of the volume that the particle stands for.
+        surface::ball(p, r * (6.0 / PI).cbrt(), &mut balls);
+    }
+    mesh.append(balls);
     Ok((mesh, Some(radius), skipped))
+}
+
+/// Those of the small drops that have not fallen into the liquid of the large ones.
+fn apart(mut small: Vec<(Vec3, f32)>, main: &[Vec3], radius: f32) -> Vec<(Vec3, f32)> {
+    if small.is_empty() {
+        return small;
+    }
+    let main: Vec<DVec3> = main.iter().map(|p| p.as_dvec3()).collect();
+    let (mut neighbours, reach) = (Neighbours::new(), f64::from(MERGING * radius));
+    if neighbours.rebuild(&main, reach).is_ok() {
+        small.retain(|(p, _)| {
+            let (p, mut met) = (p.as_dvec3(), 0);
+            neighbours.for_each_near(p, |i| {
+                met += usize::from((main[i as usize] - p).length_squared() < reach * reach);
+            });
+            met < MERGED
+        });
+    }
+    small
 }
 
 /// The particles of a body that can be drawn.
@@ -198,6 +225,14 @@ fn median(points: &[Vec3]) -> Vec3 {
 mod tests {
     use super::*;
     use drench_io::{Attribute, Domain, Values};
+
+    #[test]
+    fn small_drops_are_drawn_until_they_fall_into_the_liquid() {
+        let pool: Vec<Vec3> = (0..64).map(|k| Vec3::new((k % 8) as f32, 0.0, (k / 8) as f32)).collect();
+        let drops: Vec<(Vec3, f32)> = [0.0, 0.8, 3.0].map(|y| (Vec3::new(3.4, y, 3.6), 0.2)).to_vec();
+        assert_eq!(apart(drops.clone(), &pool, 0.5), drops[2..]);
+        assert_eq!(apart(drops.clone(), &[], 0.5), drops);
+    }
 
     #[test]
     fn drops_hang_at_tips_that_hold_more_than_clings() {

@@ -1,10 +1,12 @@
 //! Water in hair against closed forms and conservation.
 
 use super::{Case, GRAVITY, Measured};
-use crate::SimError;
+use crate::bench::scene_of;
+use crate::{SimError, Simulation};
 use drench_physics::synthetic::Bundle;
+use drench_physics::wetting::Liquid;
 use drench_physics::wetting::hair::{
-    self, Clinging, Cohesion, Estimate, Fibre, Hair, HairScratch, HairWater, Liquid, Medium, Strands, Surroundings,
+    self, Clinging, Cohesion, Estimate, Fibre, Hair, HairScratch, HairWater, Medium, Strands, Surroundings,
 };
 use glam::DVec3;
 
@@ -28,6 +30,16 @@ pub const CASES: &[Case] = &[
     Case { name: "hair-drains", law: "a hanging strand has lost v t / L of its free water to the tip", run: drains },
     Case { name: "hair-full", law: "hair under water holds what its capacities say, over its mass", run: full },
     Case { name: "hair-reach", law: "wet strands let go of each other at the stated reach [m]", run: reach },
+    Case {
+        name: "hair-clumps-grow",
+        law: "clumps of a hanging brush get larger with its wetness: wetter brushes with smaller ones",
+        run: clumps_grow,
+    },
+    Case {
+        name: "hair-clumps-saturate",
+        law: "and the wetter it is, the less: growth from 65 to 100 % over that from 30 to 65 %",
+        run: clumps_saturate,
+    },
     Case { name: "hair-drift", law: "relative drift of the water over 10 000 steps", run: drift },
 ];
 
@@ -191,6 +203,40 @@ fn reach() -> Result<Measured, SimError> {
         }
     }
     Ok(Measured::relative(reach + 2.0 * f64::from(radius), apart, 0.002))
+}
+
+/// Strands in a clump, on average, of a hanging brush whose room for water is filled to this part.
+fn clump_size(wetness: f64) -> Result<f64, SimError> {
+    let mut brush = Simulation::build(&scene_of(format!(
+        "name = 'brush'\n\
+         simulation = {{ fps = 24, substeps = 8 }}\n\
+         wetting = {{ reach = '3 mm' }}\n\
+         [[solid]]\nname = 'clamp'\nposition = [0, 0.2, 0]\n\
+         shape = {{ kind = 'cylinder', radius = '3 cm', height = '1 cm' }}\n\
+         [[groom]]\nname = 'brush'\non = 'clamp'\nstrands = 300\nlength = '12 cm'\nvertices = 13\n\
+         density = 'step(0.5, -ny)'\nhang = 1\nlay = 1\ncomb = [0, -1, 0]\n\
+         strand = {{ model = 'csm', contact_radius = '0.2 mm' }}\n\
+         wet = {{ around = 0, soak = 0, dampness = {wetness} }}\n"
+    )))?;
+    brush.begin()?;
+    let mut size = f64::NAN;
+    for _ in 0..16 {
+        let stats = brush.advance_frame()?;
+        size = stats.bodies["brush"].hair.map_or(f64::NAN, |hair| hair.clump_size);
+    }
+    Ok(size)
+}
+
+fn clumps_grow() -> Result<Measured, SimError> {
+    let sizes = [0.0, 0.2, 0.4, 0.6, 0.8, 1.0].map(clump_size).into_iter().collect::<Result<Vec<f64>, _>>()?;
+    // Dry hair hangs strand by strand, wet hair in clumps of several.
+    let begins = usize::from(sizes[0] != 1.0) + usize::from(sizes[5].is_nan() || sizes[5] < 2.0);
+    Ok(Measured::none(begins + sizes.windows(2).filter(|pair| pair[1] < pair[0]).count()))
+}
+
+fn clumps_saturate() -> Result<Measured, SimError> {
+    let [damp, wet, soaked] = [clump_size(0.3)?, clump_size(0.65)?, clump_size(1.0)?];
+    Ok(Measured::at_most(1.0, (soaked - wet) / (wet - damp)))
 }
 
 fn drift() -> Result<Measured, SimError> {

@@ -18,6 +18,7 @@ use super::grid::{Grid, hand_out};
 use super::{Hair, HairScratch, HairWater};
 use crate::collision::segments::Segment;
 use crate::error::{PhysicsError, check};
+use crate::wetting::filled;
 use glam::{DVec3, IVec3, Vec3};
 use rayon::prelude::*;
 
@@ -92,6 +93,43 @@ pub(super) struct Work {
     saturation: Vec<f32>,
 }
 
+/// Part of a strand, from its tip, that counts when it is asked whether two strands hang together.
+const TIP: f64 = 0.25;
+
+/// How many groups a groom's strands form: those that bridges near their tips hold together are one, and one that nothing holds is one
+/// by itself.
+pub fn clumps(hair: &Hair, water: &HairWater, groom: usize) -> u64 {
+    let vertices = hair.vertices(groom);
+    if vertices.is_empty() {
+        return 0;
+    }
+    let first = hair.strands[vertices.start] as usize;
+    let strands = first..hair.strands[vertices.end - 1] as usize + 1;
+    let mut leaders: Vec<usize> = (0..strands.len()).collect();
+    fn leader(leaders: &mut [usize], mut strand: usize) -> usize {
+        while leaders[strand] != strand {
+            leaders[strand] = leaders[leaders[strand]];
+            strand = leaders[strand];
+        }
+        strand
+    }
+    let near_tip = |strand: usize| {
+        let (root, end) = (hair.offsets[strand] as usize, hair.offsets[strand + 1] as usize);
+        end - ((TIP * (end - root) as f64) as usize).max(1)..end
+    };
+    for strand in strands.clone() {
+        let bridges = near_tip(strand).flat_map(|i| water.bridges[i]).filter(|&segment| segment != NONE);
+        for segment in bridges.map(|segment| segment as usize) {
+            let other = hair.strands[segment] as usize;
+            if strands.contains(&other) && near_tip(other).contains(&segment) {
+                let (a, b) = (leader(&mut leaders, strand - first), leader(&mut leaders, other - first));
+                leaders[a.max(b)] = a.min(b);
+            }
+        }
+    }
+    (0..strands.len()).filter(|&strand| leaders[strand] == strand).count() as u64
+}
+
 /// How many bridges there are, after `dt` seconds of clinging. The grid is that of the last [`super::step`].
 pub fn cling(
     hair: &Hair,
@@ -155,7 +193,7 @@ impl Work {
             let room = fibre.between + fibre.around;
             self.saturation.par_extend(hair.vertices(groom).into_par_iter().map(|i| {
                 let most = room * f64::from(hair.masses[i]);
-                if most > 0.0 { (water.around[i] / most).min(1.0) as f32 } else { 0.0 }
+                filled(water.around[i], most) as f32
             }));
         }
     }

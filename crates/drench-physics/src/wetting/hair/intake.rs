@@ -3,6 +3,7 @@
 use super::grid::Grid;
 use super::voxels::Voxels;
 use super::{Medium, REPELS};
+use crate::wetting::Liquid;
 use drench_math::ordered::Compensated;
 use glam::{DVec3, IVec3};
 
@@ -10,26 +11,10 @@ use glam::{DVec3, IVec3};
 const LEAST_ROOM: f64 = 0.05;
 /// Speed, over that at which drops leave, below which liquid within hair counts as moving with it.
 const CALM: f64 = 0.5;
-/// Part of a full particle below which one is taken in whole if there is any room, and the least a drop holds when it leaves.
-const CRUMB: f64 = 0.05;
+/// Part of a full particle that a drop holds when it leaves, at least.
 const LEAST_DROP: f64 = 0.25;
 /// Mass of a drop that falls off a tip by its weight, about [kg]: coarse liquid does not keep it from falling.
 const FALLING_DROP: f64 = 2e-5;
-
-/// Liquid particles as hair sees them.
-#[derive(Debug)]
-pub struct Liquid<'a> {
-    /// Positions [m].
-    pub positions: &'a [DVec3],
-    /// Velocities [m/s].
-    pub velocities: &'a [DVec3],
-    /// Masses [kg]: what hair takes in is taken from them. Particles left with 0 are to be removed.
-    pub masses: &'a mut [f64],
-    /// Radius of a full particle [m].
-    pub radius: f64,
-    /// Mass of a full particle [kg].
-    pub full: f64,
-}
 
 impl Liquid<'_> {
     /// The least and the most a drop holds when it leaves hair [kg]; none leaves if particles are infinitely large.
@@ -50,7 +35,7 @@ pub(super) fn take_in(medium: &Medium, grid: &Grid, voxels: &mut Voxels, liquid:
         let Some(target) = target(medium, grid, voxels, liquid.radius, here, x, v) else { continue };
         let voxel = &mut voxels.all[target];
         let room = voxel.capacity() - voxel.water - voxel.change;
-        let whole = mass <= CRUMB * liquid.full && room > 0.0;
+        let whole = mass <= liquid.crumb() && room > 0.0;
         let taken = if whole { mass } else { mass.min(room) };
         liquid.masses[p] -= taken;
         voxel.change += taken;

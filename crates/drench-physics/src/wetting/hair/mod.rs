@@ -40,11 +40,11 @@ mod spread;
 mod strand;
 mod voxels;
 
-pub use cohesion::{Clinging, Cohesion, cling};
+pub use cohesion::{Clinging, Cohesion, cling, clumps};
 pub use drip::{Drip, release};
-pub use intake::Liquid;
 
 use crate::error::{PhysicsError, check};
+use crate::wetting::Liquid;
 use drench_math::ordered::{self, Compensated};
 use glam::{DVec3, Vec3};
 use grid::Grid;

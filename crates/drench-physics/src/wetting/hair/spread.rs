@@ -7,6 +7,7 @@ use super::Medium;
 use super::grid::Grid;
 use super::selling::{decompose, diffusivity};
 use super::voxels::Voxels;
+use crate::wetting::filled;
 use rayon::prelude::*;
 
 /// Voxels that one task handles.
@@ -53,7 +54,7 @@ impl Links {
         for _ in 0..steps as u64 {
             // Saturations of the beginning drive all flows of a step.
             rates.iter_mut().zip(&*water).zip(&*room).for_each(|((saturation, &water), &room)| {
-                *saturation = if room > 0.0 { (water / room).min(1.0) } else { 0.0 };
+                *saturation = filled(water, room);
             });
             for link in chunks.iter().flatten() {
                 let (from, to) = (link.from as usize, link.to as usize);

@@ -8,6 +8,7 @@
 use super::grid::{Grid, Share, cut};
 use super::voxels::Voxels;
 use super::{FULL_GRAVITY, Fibre, Hair, HairWater, Medium};
+use crate::wetting::filled;
 use glam::DVec3;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -182,7 +183,7 @@ impl Part<'_> {
         for i in segments {
             let k = i - base;
             let most = fibre.inside * f64::from(hair.masses[i]);
-            let saturation = if most > 0.0 { (self.inside[k] / most).min(1.0) as f32 } else { 0.0 };
+            let saturation = filled(self.inside[k], most) as f32;
             self.change[k] += (saturation - self.change[k]) * follow;
         }
     }
