@@ -245,7 +245,7 @@ impl Nodes {
         let spans = (p.len() - 1) as f32;
         let by_bend = spans * (bend / detail.tolerance).sqrt();
         // Highlights on wet strands are short.
-        let by_length = length * scale * (1.0 + self.coat()) / 14.0;
+        let by_length = length * scale * (1.0 + self.coat()) / 16.0;
         by_bend.max(by_length).ceil().clamp(2.0, 8.0 * spans) as u32 + 1
     }
 

@@ -88,7 +88,7 @@ impl Effort {
         match settings.quality {
             Quality::Preview => Self {
                 supersampling: 1,
-                detail: Detail { tolerance: 0.3, thinnest: 0.2 },
+                detail: Detail { tolerance: 0.3, thinnest: 0.25 },
                 map: (side * 4 / 5).clamp(192, 1024),
                 taps: 12,
                 cells: (side / 12).clamp(28, 64),

@@ -19,6 +19,8 @@ const LEAF: usize = 4;
 const CHAIN: usize = 4;
 /// Bins of a split.
 const BINS: usize = 16;
+/// Items that are cut in halves, without bins.
+const FEW: usize = 8;
 /// Strands on the way after which a ray gives up: nothing is left of the light.
 const DARK: u32 = 24;
 /// Items below which a subtree is built by one thread.
@@ -392,6 +394,11 @@ fn split(boxes: &mut [Boxed]) -> (usize, [Bounds; 2]) {
         (left.len(), [around(left), around(right)])
     };
     if extent.is_nan() || extent <= 0.0 {
+        return halves(boxes);
+    }
+    if boxes.len() <= FEW {
+        let half = boxes.len() / 2;
+        boxes.select_nth_unstable_by(half, |a, b| centre(a)[axis].total_cmp(&centre(b)[axis]));
         return halves(boxes);
     }
     let scale = BINS as f32 / extent;

@@ -18,7 +18,7 @@ pub(crate) const TILE: usize = 32;
 const SIDE: usize = 3;
 const SAMPLES: usize = TILE * SIDE;
 /// What is left to see of a pixel when strands stop being drawn: what lies farther back counts as those before it.
-const OPAQUE: f32 = 0.02;
+const OPAQUE: f32 = 0.03;
 /// Pixels of a block's side: a tile of 8 x 8 blocks has one bit for each.
 const BLOCK: usize = TILE / 8;
 /// Half width from which a strand is shaded as a surface instead of a fibre [px].
