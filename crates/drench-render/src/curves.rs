@@ -14,9 +14,8 @@ use rayon::prelude::*;
 pub(crate) const POINT_LIMIT: u64 = 60_000_000;
 /// Strands a parallel chunk holds.
 const CHUNK: usize = 1024;
-
-/// In place of a number of points: the strand cannot be drawn.
-const UNDRAWABLE: u32 = u32::MAX;
+/// Chunks that are read before they are put together.
+const GROUP: usize = 64;
 
 /// How closely curves are drawn.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +38,6 @@ pub(crate) struct Curves {
     pub strands: Vec<Strand>,
     /// Strands that were left out because a coordinate is not finite.
     pub skipped: u64,
-    points: Vec<u32>,
 }
 
 /// What the points of one strand share.
@@ -55,6 +53,15 @@ pub(crate) struct Strand {
     pub random: u64,
     /// The same of its nearest guide, or its own if it is simulated.
     pub lock: u64,
+    /// From 0 to 1, even over all strands, and the same in every frame: the first part of them may stand for all.
+    pub rank: f32,
+}
+
+impl Strand {
+    /// The points that begin its segments.
+    pub fn segments(&self) -> std::ops::Range<usize> {
+        self.first as usize..(self.first + self.count.max(1) - 1) as usize
+    }
 }
 
 impl Curves {
@@ -71,6 +78,14 @@ impl Curves {
         let (first, last) = (strand.first as usize, (strand.first + strand.count - 1) as usize);
         let (a, b) = (i.saturating_sub(1).max(first), (i + 1).min(last));
         (self.positions[b] - self.positions[a]).try_normalize().unwrap_or(Vec3::Y)
+    }
+
+    /// How many strands this one stands for where strands are drawn at least `thinnest` wide [m]; nothing if another
+    /// stands for it [Cook2007].
+    pub fn stands_for(&self, strand: &Strand, thinnest: f32) -> Option<f32> {
+        let width = 2.0 * self.radii[(strand.first + strand.count / 2) as usize];
+        let share = share(width / thinnest);
+        (strand.rank < share).then(|| 1.0 / share)
     }
 
     /// Water at point `i`.
@@ -120,85 +135,78 @@ impl Curves {
         camera: &Camera,
         detail: Detail,
     ) -> Result<(), RenderError> {
-        let count = source.len();
-        // Pass 1: how many points each strand needs; none for those that others stand for.
-        self.points.clear();
-        self.points.resize(count, 0);
-        self.points.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, points)| {
-            let mut nodes = Nodes::default();
-            for (k, points) in points.iter_mut().enumerate() {
-                source.read(chunk * CHUNK + k, &mut nodes);
-                *points = if !nodes.drawable() {
-                    UNDRAWABLE
-                } else if chunk * CHUNK + k < source.simulated() && nodes.is_tube(camera) {
-                    0
-                } else if lot(stream.bits(source.identity(chunk * CHUNK + k))) < nodes.share(camera, detail) {
-                    nodes.points_needed(camera, detail)
-                } else {
-                    0
-                };
-            }
-        });
-        self.skipped += self.points.iter().filter(|&&n| n == UNDRAWABLE).count() as u64;
-        self.points.iter_mut().filter(|n| **n == UNDRAWABLE).for_each(|n| *n = 0);
-        let needed = self.positions.len() as u64 + self.points.iter().map(|&n| u64::from(n)).sum::<u64>();
-        if needed > POINT_LIMIT {
-            return Err(RenderError::TooManyPoints { points: needed, limit: POINT_LIMIT });
-        }
-        // Pass 2: every chunk of strands fills its own part of the arrays.
-        let start = self.positions.len();
-        self.positions.resize(needed as usize, Vec3::ZERO);
-        self.radii.resize(needed as usize, 0.0);
-        self.strand.resize(needed as usize, 0);
+        let chunks = source.len().div_ceil(CHUNK);
         if source.gets_wet() {
-            self.water.resize(needed as usize, Water::NONE);
+            self.water.resize(self.positions.len(), Water::NONE);
         }
-        let mut first = start as u32;
-        let mut chunks = Vec::with_capacity(count.div_ceil(CHUNK));
-        let (mut positions, mut radii, mut ids) =
-            (&mut self.positions[start..], &mut self.radii[start..], &mut self.strand[start..]);
-        let mut water = self.water.get_mut(start..).filter(|_| source.gets_wet()).unwrap_or_default();
-        for (chunk, points) in self.points.chunks(CHUNK).enumerate() {
-            let id = self.strands.len() as u32;
-            for (k, &n) in points.iter().enumerate() {
-                if n == 0 {
-                    continue;
-                }
-                let random = stream.bits(source.identity(chunk * CHUNK + k));
-                let lock = stream.bits(source.lock(chunk * CHUNK + k));
-                self.strands.push(Strand { first, count: n, look, random, lock });
-                first += n;
+        // In groups, so that not all points are held twice.
+        for group in (0..chunks).step_by(GROUP) {
+            let read = |chunk: usize| Chunk::read(source, chunk, stream, camera, detail);
+            let group: Vec<Chunk> = (group..chunks.min(group + GROUP)).into_par_iter().map(read).collect();
+            let needed = (self.positions.len() + group.iter().map(|chunk| chunk.positions.len()).sum::<usize>()) as u64;
+            if needed > POINT_LIMIT {
+                return Err(RenderError::TooManyPoints { points: needed, limit: POINT_LIMIT });
             }
-            let total = points.iter().sum::<u32>() as usize;
-            let (p, rest) = positions.split_at_mut(total);
-            positions = rest;
-            let (r, rest) = radii.split_at_mut(total);
-            radii = rest;
-            let (s, rest) = ids.split_at_mut(total);
-            ids = rest;
-            let (w, rest) = water.split_at_mut(total.min(water.len()));
-            water = rest;
-            chunks.push((chunk, id, points, p, r, s, w));
+            for chunk in &group {
+                let mut first = self.positions.len() as u32;
+                for &(strand, count, rank) in &chunk.strands {
+                    let random = stream.bits(source.identity(strand));
+                    let lock = stream.bits(source.lock(strand));
+                    self.strand.resize((first + count) as usize, self.strands.len() as u32);
+                    self.strands.push(Strand { first, count, look, random, lock, rank });
+                    first += count;
+                }
+                self.positions.extend_from_slice(&chunk.positions);
+                self.radii.extend_from_slice(&chunk.radii);
+                self.water.extend_from_slice(&chunk.water);
+                self.skipped += chunk.skipped;
+            }
         }
-        chunks.into_par_iter().for_each(|(chunk, mut id, points, positions, radii, ids, water)| {
-            let mut nodes = Nodes::default();
-            let mut at = 0;
-            for (k, &n) in points.iter().enumerate() {
-                if n == 0 {
-                    continue;
-                }
-                let end = at + n as usize;
-                source.read(chunk * CHUNK + k, &mut nodes);
-                nodes.resample(&mut positions[at..end], &mut radii[at..end], 1.0 / nodes.share(camera, detail));
-                if let Some(water) = water.get_mut(at..end) {
-                    nodes.resample_water(water);
-                }
-                ids[at..end].fill(id);
-                id += 1;
-                at = end;
-            }
-        });
         Ok(())
+    }
+}
+
+/// The curves of some strands.
+#[derive(Default)]
+struct Chunk {
+    /// Number of the strand in its groom, number of points, rank.
+    strands: Vec<(usize, u32, f32)>,
+    positions: Vec<Vec3>,
+    radii: Vec<f32>,
+    water: Vec<Water>,
+    skipped: u64,
+}
+
+impl Chunk {
+    fn read(source: &Strands, chunk: usize, stream: Stream, camera: &Camera, detail: Detail) -> Self {
+        let (mut out, mut nodes) = (Self::default(), Nodes::default());
+        for strand in chunk * CHUNK..((chunk + 1) * CHUNK).min(source.len()) {
+            let lot = lot(stream.bits(source.identity(strand)));
+            let share = source.middle(strand).map_or(1.0, |(p, radius)| {
+                // Behind the camera it is still needed for its shadow.
+                let scale = camera.pixels_per_metre(camera.project(p).1.abs());
+                share(2.0 * radius * scale / detail.thinnest)
+            });
+            // Others stand for it. What is not a number is looked at below.
+            if lot >= share {
+                continue;
+            }
+            source.read(strand, &mut nodes);
+            if !nodes.drawable() {
+                out.skipped += 1;
+                continue;
+            }
+            if strand < source.simulated() && nodes.is_tube(camera) {
+                continue;
+            }
+            let count = nodes.points_needed(camera, detail);
+            out.strands.push((strand, count, lot / share));
+            nodes.resample(count as usize, 1.0 / share, &mut out.positions, &mut out.radii);
+            if !nodes.water.is_empty() {
+                nodes.resample_water(count as usize, &mut out.water);
+            }
+        }
+        out
     }
 }
 
@@ -227,13 +235,6 @@ impl Nodes {
         camera.pixels_per_metre(depth.abs())
     }
 
-    /// Share of strands such as this one that are drawn, each wider by its inverse: where many strands share a pixel,
-    /// a few stand for all [Cook2007]. Changes smoothly as the strand comes nearer.
-    fn share(&self, camera: &Camera, detail: Detail) -> f32 {
-        let width = 2.0 * self.radii[self.radii.len() / 2] * self.scale(camera);
-        (width / detail.thinnest).clamp(0.1, 1.0)
-    }
-
     /// Points that show the curve closely enough.
     fn points_needed(&self, camera: &Camera, detail: Detail) -> u32 {
         let p = &self.positions;
@@ -244,37 +245,45 @@ impl Nodes {
         let spans = (p.len() - 1) as f32;
         let by_bend = spans * (bend / detail.tolerance).sqrt();
         // Highlights on wet strands are short.
-        let by_length = length * scale * (1.0 + self.coat()) / 12.0;
+        let by_length = length * scale * (1.0 + self.coat()) / 16.0;
         by_bend.max(by_length).ceil().clamp(2.0, 8.0 * spans) as u32 + 1
     }
 
     /// Points at even parameters of the Catmull-Rom spline through the vertices.
-    fn resample(&self, positions: &mut [Vec3], radii: &mut [f32], width: f32) {
+    fn resample(&self, count: usize, width: f32, positions: &mut Vec<Vec3>, radii: &mut Vec<f32>) {
         let p = &self.positions;
         let last = p.len() - 1;
-        let segments = positions.len() - 1;
-        for (k, (position, radius)) in positions.iter_mut().zip(radii).enumerate() {
-            let s = k as f32 * last as f32 / segments as f32;
-            let i = (s as usize).min(last - 1);
-            let t = s - i as f32;
+        for k in 0..count {
+            let (i, t) = span(k, count, last);
             // The neighbours of the ends are mirrored: the spline's end spans keep their direction.
             let before = if i > 0 { p[i - 1] } else { 2.0 * p[0] - p[1] };
             let after = if i + 2 <= last { p[i + 2] } else { 2.0 * p[last] - p[last - 1] };
-            *position = catmull_rom(before, p[i], p[i + 1], after, t);
-            *radius = (self.radii[i] + (self.radii[i + 1] - self.radii[i]) * t) * width;
+            positions.push(catmull_rom(before, p[i], p[i + 1], after, t));
+            radii.push((self.radii[i] + (self.radii[i + 1] - self.radii[i]) * t) * width);
         }
     }
 
     /// The water at the points of [`Self::resample`].
-    fn resample_water(&self, water: &mut [Water]) {
+    fn resample_water(&self, count: usize, water: &mut Vec<Water>) {
         let last = self.water.len() - 1;
-        let segments = water.len() - 1;
-        for (k, water) in water.iter_mut().enumerate() {
-            let s = k as f32 * last as f32 / segments as f32;
-            let i = (s as usize).min(last - 1);
-            *water = self.water[i].lerp(self.water[i + 1], s - i as f32);
-        }
+        water.extend((0..count).map(|k| {
+            let (i, t) = span(k, count, last);
+            self.water[i].lerp(self.water[i + 1], t)
+        }));
     }
+}
+
+/// The span of a strand, whose last vertex is number `last`, and the place in it of point `k` of `count`.
+fn span(k: usize, count: usize, last: usize) -> (usize, f32) {
+    let s = k as f32 * last as f32 / (count - 1) as f32;
+    let i = (s as usize).min(last - 1);
+    (i, s - i as f32)
+}
+
+/// Share of strands such as one that are drawn, each wider by its inverse, if it has this part of the least width: where
+/// many strands share a pixel, a few stand for all [Cook2007]. Changes smoothly as a strand comes nearer.
+fn share(width: f32) -> f32 {
+    width.clamp(0.1, 1.0)
 }
 
 /// The cubic through `b` (t = 0) and `c` (t = 1) whose tangents are half the chords of the neighbours.
@@ -343,6 +352,24 @@ mod tests {
         let few = gather(&frame, Detail { thinnest: 0.1, ..FINE }).unwrap();
         assert!(few.strands.len() < all.strands.len() / 2);
         assert!((area(&few) / area(&all) - 1.0).abs() < 0.05, "{}", area(&few) / area(&all));
+    }
+
+    #[test]
+    fn few_strands_stand_for_all_with_the_same_area() {
+        let count = 4_000_u32;
+        let positions = (0..count).flat_map(|i| [[i as f32 * 1e-5, 0.0, 0.0], [i as f32 * 1e-5, 0.05, 0.0]]).collect();
+        let frame = frame(positions, (0..=count).map(|i| 2 * i).collect());
+        // As many as are drawn, of which a part stands for all.
+        for thinnest in [1e-9, 0.1] {
+            let curves = gather(&frame, Detail { thinnest, ..FINE }).unwrap();
+            let width = |strand: &Strand| 2.0 * curves.radii[strand.first as usize + 1];
+            let all: f32 = curves.strands.iter().map(width).sum();
+            let least = 3.0 * width(&curves.strands[0]);
+            let few: Vec<f32> =
+                curves.strands.iter().filter_map(|s| Some(width(s) * curves.stands_for(s, least)?)).collect();
+            assert!(few.len() < curves.strands.len() / 2 && few.len() > curves.strands.len() / 5);
+            assert!((few.iter().sum::<f32>() / all - 1.0).abs() < 0.1, "{} {all}", few.iter().sum::<f32>());
+        }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! A finished picture: linear light in, tone-mapped eight-bit sRGB out.
 
 use crate::RenderError;
+use rayon::prelude::*;
 use std::path::Path;
 
 /// A picture in linear light.
@@ -21,13 +22,14 @@ pub struct Picture {
 impl Picture {
     /// The tone-mapped picture, three bytes a pixel; what is transparent is black.
     pub fn to_srgb8(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(self.pixels.len() * 3);
-        for (index, &pixel) in self.pixels.iter().enumerate() {
+        let mut bytes = vec![0; self.pixels.len() * 3];
+        bytes.par_chunks_exact_mut(3).zip(&self.pixels).enumerate().for_each(|(index, (bytes, &pixel))| {
             let (x, y) = (index as u32 % self.width, index as u32 / self.width);
             // Half a step of ordered noise hides the banding of smooth backgrounds.
             let dither = interleaved_noise(x, y) - 0.5;
-            bytes.extend(tone_map(pixel).map(|value| (srgb(value) * 255.0 + dither + 0.5).clamp(0.0, 255.0) as u8));
-        }
+            let value = tone_map(pixel).map(|value| (srgb(value) * 255.0 + dither + 0.5).clamp(0.0, 255.0) as u8);
+            bytes.copy_from_slice(&value);
+        });
         bytes
     }
 

@@ -1,7 +1,7 @@
 //! From a frame to a picture.
 
 use crate::camera::Camera;
-use crate::curves::{Curves, Detail};
+use crate::curves::{Curves, Detail, Strand};
 use crate::fibre::Fur;
 use crate::grains::Grains;
 use crate::light::ambient::{Ambient, Blockers, sky_radiance};
@@ -22,6 +22,8 @@ use std::time::Instant;
 
 /// Most pixels of one picture: 8192 x 8192.
 const PIXEL_LIMIT: u64 = 1 << 26;
+/// Width below which a few wider strands stand for many where they are seen through a liquid [px].
+const SEEN_THROUGH: f32 = 0.6;
 /// Longest side of a picture [px].
 const SIDE_LIMIT: u32 = 16_384;
 
@@ -36,7 +38,7 @@ pub struct Renderer {
     grains: Grains,
     liquids: Liquids,
     maps: Vec<ShadowMap>,
-    scratch: Scratch,
+    scratch: Vec<Scratch>,
     ambient: Ambient,
     projection: Projection,
     cache: Vec<AtomicU64>,
@@ -86,7 +88,7 @@ impl Effort {
         match settings.quality {
             Quality::Preview => Self {
                 supersampling: 1,
-                detail: Detail { tolerance: 0.3, thinnest: 0.14 },
+                detail: Detail { tolerance: 0.3, thinnest: 0.25 },
                 map: (side * 4 / 5).clamp(192, 1024),
                 taps: 12,
                 cells: (side / 12).clamp(28, 64),
@@ -148,7 +150,7 @@ impl Renderer {
             grains: Grains::default(),
             liquids: Liquids::default(),
             maps: Vec::new(),
-            scratch: Scratch::default(),
+            scratch: Vec::new(),
             ambient: Ambient::default(),
             projection: Projection::default(),
             cache: Vec::new(),
@@ -171,26 +173,39 @@ impl Renderer {
         let mut watch = Watch { since: Instant::now(), stages: Vec::with_capacity(9) };
         self.choose_looks(frame);
         let looks: Vec<_> = self.furs.iter().map(Fur::look).collect();
-        self.curves.gather(frame, &self.settings, &looks, &camera, self.effort.detail)?;
-        self.surfaces.gather(frame, &self.settings)?;
-        tubes::gather(frame, &self.furs, &camera, &mut self.surfaces)?;
-        watch.lap("curves");
-        self.grains.gather(frame, &self.settings)?;
-        watch.lap("grains");
-        self.liquids.gather(frame, &self.settings)?;
-        watch.lap("surface");
+        // Liquids keep one thread busy, the others have the rest.
+        let (curves, surfaces, grains) = (&mut self.curves, &mut self.surfaces, &mut self.grains);
+        let (settings, furs, detail) = (&self.settings, &self.furs, self.effort.detail);
+        let (gathered, liquids) = rayon::join(
+            || {
+                curves.gather(frame, settings, &looks, &camera, detail)?;
+                surfaces.gather(frame, settings)?;
+                tubes::gather(frame, furs, &camera, surfaces)?;
+                grains.gather(frame, settings)
+            },
+            || self.liquids.gather(frame, settings),
+        );
+        gathered.and(liquids)?;
+        watch.lap("shapes");
         let (low, high) = self.bounds();
         let (centre, radius) = (0.5 * (low + high), 0.5 * low.distance(high).max(1e-3));
-        self.draw_shadows(centre, radius);
-        watch.lap("shadows");
-        self.spread_sky(low, high);
+        let maps = std::mem::take(&mut self.maps);
+        let scratch = std::mem::take(&mut self.scratch);
+        let mut ambient = std::mem::take(&mut self.ambient);
+        // Each has parts that keep one thread busy.
+        let (((maps, scratch), ()), rays) = rayon::join(
+            || {
+                rayon::join(
+                    || self.draw_shadows(centre, radius, maps, scratch),
+                    || self.spread_sky(low, high, &mut ambient),
+                )
+            },
+            || self.build_rays(&camera),
+        );
+        (self.maps, self.scratch, self.ambient) = (maps, scratch, ambient);
         self.grains.illuminate(&self.maps, &self.ambient);
-        watch.lap("sky");
-        let liquid = !self.liquids.mesh.triangles.is_empty();
-        let rays = (liquid || self.settings.quality == Quality::Beauty).then(|| Rays::build(self.scenery()));
-        let surface = liquid.then(|| trace::alone(&self.liquids.mesh));
-        watch.lap("rays");
-        let rays = (rays.as_ref(), surface.as_ref());
+        watch.lap("light");
+        let rays = (rays.0.as_ref(), rays.1.as_ref());
         self.draw(camera, rays, centre, radius, width as usize, height as usize);
         watch.lap("tiles");
         let picture = self.develop(width as usize);
@@ -225,16 +240,42 @@ impl Renderer {
         self.furs.iter().map(mean).sum::<f32>() / self.furs.len().max(1) as f32
     }
 
-    fn draw_shadows(&mut self, centre: Vec3, radius: f32) {
+    /// The shadow maps of all lights; `old` ones and `scratch` lend their buffers, and come back.
+    fn draw_shadows(
+        &self,
+        centre: Vec3,
+        radius: f32,
+        old: Vec<ShadowMap>,
+        mut scratch: Vec<Scratch>,
+    ) -> (Vec<ShadowMap>, Vec<Scratch>) {
         let transparency = self.transparency();
-        let mut old = std::mem::take(&mut self.maps).into_iter();
-        for &light in &self.settings.lights {
-            let mut map = ShadowMap::new(light, centre, radius, self.effort.texels(&light), old.next());
-            let scenery = Scenery { curves: &self.curves, surfaces: &self.surfaces, grains: &self.grains };
-            let ground = self.settings.ground.map(|ground| ground.height);
-            map.draw(scenery, &self.liquids, ground, transparency, &mut self.scratch);
-            self.maps.push(map);
-        }
+        let lights = &self.settings.lights;
+        scratch.resize_with(lights.len(), Scratch::default);
+        let mut old: Vec<Option<ShadowMap>> = old.into_iter().map(Some).collect();
+        old.resize_with(lights.len(), || None);
+        let ground = self.settings.ground.map(|ground| ground.height);
+        let draw = |((&light, old), scratch): ((&Light, Option<ShadowMap>), &mut Scratch)| {
+            let mut map = ShadowMap::new(light, centre, radius, self.effort.texels(&light), old);
+            map.draw(self.scenery(), &self.liquids, ground, transparency, scratch);
+            map
+        };
+        let maps = lights.par_iter().zip(old).zip(&mut scratch).map(draw).collect();
+        (maps, scratch)
+    }
+
+    /// The trees for lines of sight and shadow rays: of everything, and of the surfaces of liquids.
+    fn build_rays(&self, camera: &Camera) -> (Option<Rays>, Option<Rays>) {
+        let liquid = !self.liquids.mesh.triangles.is_empty();
+        let beauty = self.settings.quality == Quality::Beauty;
+        let stands_for = |strand: &Strand| {
+            let depth = camera.project(self.curves.positions[strand.first as usize]).1;
+            let thinnest = if beauty { f32::MIN_POSITIVE } else { SEEN_THROUGH / camera.pixels_per_metre(depth.abs()) };
+            self.curves.stands_for(strand, thinnest)
+        };
+        rayon::join(
+            || (liquid || beauty).then(|| Rays::build(self.scenery(), stands_for)),
+            || liquid.then(|| trace::alone(&self.liquids.mesh)),
+        )
     }
 
     /// Irradiance of the ground below a point, if nothing were there.
@@ -249,17 +290,19 @@ impl Renderer {
         sum
     }
 
-    fn spread_sky(&mut self, mut low: Vec3, mut high: Vec3) {
-        // Room for the contact shadow around the feet.
+    fn spread_sky(&self, mut low: Vec3, mut high: Vec3, ambient: &mut Ambient) {
         let margin = 0.25 * (high - low).max_element();
-        low -= Vec3::new(margin, 0.05 * margin, margin);
-        high += Vec3::new(margin, 0.05 * margin, margin);
-        if let Some(ground) = &self.settings.ground {
-            // The grid ends at the ground if it comes near it.
-            if high.y > ground.height && low.y - ground.height < 2.0 * margin {
-                low.y = ground.height;
-            }
+        let mut around = 0.05 * margin;
+        if let Some(ground) = &self.settings.ground
+            && high.y > ground.height
+            && low.y - ground.height < 2.0 * margin
+        {
+            // Room for the contact shadow around the feet; the grid ends at the ground.
+            around = margin;
+            low.y = ground.height + 0.05 * margin;
         }
+        low -= Vec3::new(around, 0.05 * margin, around);
+        high += Vec3::new(around, 0.05 * margin, around);
         let ground_irradiance = self.ground_irradiance(0.5 * (low + high));
         let blockers = Blockers {
             curves: &self.curves,
@@ -270,7 +313,7 @@ impl Renderer {
             ground: self.settings.ground,
             ground_irradiance,
         };
-        self.ambient.build(&blockers, low, high, self.effort.cells, self.effort.directions);
+        ambient.build(&blockers, low, high, self.effort.cells, self.effort.directions);
     }
 
     /// What rays may meet.
@@ -328,7 +371,8 @@ impl Renderer {
             let rows = (0..scale).map(|row| self.linear[(y + row) * width + x..][..scale].iter().sum::<Vec4>());
             rows.sum::<Vec4>() / (scale * scale) as f32
         };
-        let pixels: Vec<Vec4> = (0..self.settings.width as usize * self.settings.height as usize).map(pixel).collect();
+        let count = self.settings.width as usize * self.settings.height as usize;
+        let pixels: Vec<Vec4> = (0..count).into_par_iter().map(pixel).collect();
         let opacity =
             if self.settings.sky.visible { Vec::new() } else { pixels.iter().map(|p| p.w.min(1.0)).collect() };
         Picture {

@@ -5,7 +5,6 @@ use crate::curves::Curves;
 use crate::fibre::{Crossed, Fur, Place};
 use crate::grains::Grains;
 use crate::light::ambient::{Ambient, sky_radiance};
-use crate::light::arriving;
 use crate::light::rays::{Rays, Scenery, Way};
 use crate::light::shadow::{Shade, ShadowMap};
 use crate::liquid::Liquids;
@@ -82,7 +81,7 @@ impl Stage<'_> {
         let mirrored = open.radiance(Vec3::new(-eye.x, eye.y, -eye.z), 0.9);
         let mut out = material::ambient(ground.colour, ground.roughness, eye.y, open.irradiance(Vec3::Y), mirrored);
         for map in self.maps {
-            let (towards, irradiance) = arriving(&map.light, self.centre.with_y(ground.height));
+            let (towards, irradiance) = map.arriving(self.centre.with_y(ground.height));
             out += material::lit(ground.colour, ground.roughness, Vec3::Y, eye, towards) * irradiance;
         }
         out
@@ -117,7 +116,7 @@ impl Stage<'_> {
             colour += FILM_MIRROR * water.coat * sky.radiance(mirror, 0.9);
         }
         for (number, map) in self.maps.iter().enumerate() {
-            let (towards, irradiance) = arriving(&map.light, p);
+            let (towards, irradiance) = map.arriving(p);
             let irradiance = irradiance * map.through_liquid(p);
             if self.shadow_rays.is_some() {
                 for k in 0..STRAND_RAYS {
@@ -144,7 +143,7 @@ impl Stage<'_> {
         let uniform = |shift: u32| (random >> shift & 0xff_ffff) as f32 / (1 << 24) as f32;
         let (u, v) = (uniform(0), uniform(32));
         let disc = glam::Vec2::from_angle(u * std::f32::consts::TAU) * v.sqrt();
-        let (middle, _) = arriving(&map.light, p);
+        let (middle, _) = map.arriving(p);
         let (right, up) = middle.any_orthonormal_pair();
         let (towards, distance) = match map.light {
             Light::Sun { angle, .. } => (middle + (right * disc.x + up * disc.y) * (0.5 * angle.min(1.5)).tan(), 1e6),
@@ -181,7 +180,7 @@ impl Stage<'_> {
         let mirrored = if water.coat > 0.0 { water.coat * sky.radiance(mirror, 0.9) } else { Vec3::ZERO };
         let mut out = material::ambient(colour, water.surface(0.8), 1.0, sky.irradiance(normal), mirrored);
         for map in self.maps {
-            let (towards, irradiance) = arriving(&map.light, p);
+            let (towards, irradiance) = map.arriving(p);
             if normal.dot(towards) > 0.0 {
                 let Shade { crossings, passed } = map.at_strand(p + (normal + towards) * radius);
                 let passed = passed * (-crossings * self.absorbed).exp() * map.through_liquid(p);
@@ -202,7 +201,7 @@ impl Stage<'_> {
         let mut out =
             material::ambient(colour, roughness, normal.dot(eye), sky.irradiance(normal), sky.radiance(mirror, 0.9));
         for map in self.maps {
-            let (towards, irradiance) = arriving(&map.light, p);
+            let (towards, irradiance) = map.arriving(p);
             let lit = material::lit(colour, roughness, normal, eye, towards);
             if lit == Vec3::ZERO {
                 continue;
@@ -238,7 +237,7 @@ impl Stage<'_> {
         let mirrored = self.grains.mirrored(grain, mirror);
         let mut out = material::ambient(skin.colour, skin.roughness, normal.dot(eye), irradiance, mirrored);
         for (map, &arrived) in self.maps.iter().zip(self.grains.lit(grain)) {
-            let (towards, irradiance) = arriving(&map.light, p);
+            let (towards, irradiance) = map.arriving(p);
             let lit = material::lit(skin.colour, skin.roughness, normal, eye, towards);
             if lit == Vec3::ZERO {
                 continue;
@@ -274,7 +273,7 @@ impl Stage<'_> {
             sky.radiance(mirror, 0.9),
         );
         for map in self.maps {
-            let (towards, irradiance) = arriving(&map.light, p);
+            let (towards, irradiance) = map.arriving(p);
             let lit = material::lit(ground.colour, ground.roughness, normal, eye, towards);
             if lit != Vec3::ZERO {
                 out += lit * irradiance * map.at_ground(p) * map.through_liquid(p);

@@ -107,6 +107,17 @@ impl<'a> Strands<'a> {
         self.identity(self.guide(strand))
     }
 
+    /// Position and radius of the middle vertex of the simulated strand that this one follows or is [m], if they are
+    /// finite.
+    pub(crate) fn middle(&self, strand: usize) -> Option<(Vec3, f32)> {
+        let guide = self.guide(strand);
+        let range = self.range(guide);
+        let i = Some(range.start + range.len() / 2).filter(|i| range.contains(i))?;
+        let radius = self.radius_at(guide, i) + self.wetness.map_or(0.0, |wetness| wetness.film(i));
+        let middle = (Vec3::from(self.body.positions[i]), radius * self.width);
+        (middle.0.is_finite() && radius.is_finite()).then_some(middle)
+    }
+
     /// Reads the vertices of a strand.
     pub fn read(&self, strand: usize, nodes: &mut Nodes) {
         nodes.positions.clear();

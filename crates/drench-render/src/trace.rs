@@ -3,9 +3,10 @@
 //! At a surface the share F (Fresnel) is mirrored and the rest goes on, bent by Snell's law; on its way l through the
 //! liquid it is weakened by exp(-sigma l) (Beer and Lambert), and a liquid that scatters adds its own colour, the more
 //! the longer the way. What is mirrored is followed too as long as it matters; in the end everything is opaque or sky.
+//! Strands on the way are laid over what is behind them as they are in the picture, each with the share of the pixel
+//! that it covers there.
 
-use crate::light::arriving;
-use crate::light::rays::{Met, Scenery};
+use crate::light::rays::{Crossings, Met, Scenery, Sightline};
 use crate::liquid::Body;
 use crate::liquid::optics::{fresnel, passed, reflect, refract};
 use crate::material;
@@ -16,6 +17,9 @@ use std::f32::consts::PI;
 
 /// Share of a pixel below which a line of sight is not followed.
 const NEGLIGIBLE: f32 = 0.02;
+
+/// How far beyond the end of a liquid what it touches may be, on a line of sight that grazes it [gaps].
+const GRAZING: f32 = 6.0;
 
 /// Where a line of sight is.
 #[derive(Clone, Copy)]
@@ -41,20 +45,27 @@ struct Sight<'a> {
     mirror: bool,
     /// Direction in which the camera looks.
     camera: Vec3,
+    /// Way from the camera to the origin [m].
+    way: f32,
+    /// Distance up to which strands were seen already [m].
+    combed: f32,
 }
 
 impl Stage<'_> {
-    /// Radiance of a liquid's surface, seen from `origin` along `direction` (of unit length).
-    pub fn liquid(&self, triangle: usize, origin: Vec3, direction: Vec3, turn: f32) -> Vec3 {
+    /// Radiance of a liquid's surface, seen from `origin` along `direction` (of unit length); `share` is the share of the
+    /// pixel that shows it.
+    pub fn liquid(&self, triangle: usize, origin: Vec3, direction: Vec3, turn: f32, share: f32) -> Vec3 {
         let sight = Sight {
             origin,
             direction,
             medium: Medium::Air,
             bends: self.bends,
-            share: 1.0,
+            share,
             turn,
             mirror: false,
             camera: direction,
+            way: 0.0,
+            combed: 0.0,
         };
         match self.liquids.mesh.hit(triangle, origin, direction) {
             Some((distance, normal)) => {
@@ -65,7 +76,7 @@ impl Stage<'_> {
                     let medium = Medium::Liquid(body, Vec3::ZERO);
                     return self.follow(Sight { medium, ..sight });
                 }
-                self.split(sight, body, origin + direction * distance, normal)
+                self.split(sight, body, distance, normal)
             }
             None => self.surroundings(direction),
         }
@@ -74,40 +85,70 @@ impl Stage<'_> {
     /// Radiance that arrives along a line of sight.
     fn follow(&self, sight: Sight) -> Vec3 {
         let Sight { origin, direction, .. } = sight;
-        let opaque = self.opaque(origin, direction);
-        let surface = self.surface(origin, direction);
+        let surface = self.surface(&sight);
+        let exit = surface.map_or(f32::INFINITY, |(distance, _)| distance);
         match sight.medium {
-            Medium::Air => match surface {
-                Some((distance, triangle)) if opaque.is_none_or(|(t, _)| distance < t) && sight.bends > 0 => {
-                    let body = &self.liquids.bodies[self.liquids.mesh.look[triangle] as usize];
-                    let normal = self.normal(triangle, origin, direction);
-                    self.split(sight, body, origin + direction * distance, normal)
-                }
-                _ => self.seen(sight, opaque),
-            },
+            Medium::Air => {
+                let far = if sight.bends > 0 { exit } else { f32::INFINITY };
+                let (opaque, strands) = self.opaque(&sight, far);
+                let surface =
+                    surface.filter(|&(distance, _)| opaque.is_none_or(|(t, _)| distance < t) && sight.bends > 0);
+                let end = surface.map_or(f32::INFINITY, |(distance, _)| distance);
+                let (hair, left) = self.combed(&strands, end, |_, light| light);
+                let sight = Sight { share: sight.share * left, ..sight };
+                hair + left
+                    * match surface {
+                        _ if sight.share < NEGLIGIBLE && left < 0.5 => hair / (1.0 - left),
+                        Some((distance, triangle)) => {
+                            let body = &self.liquids.bodies[self.liquids.mesh.look[triangle] as usize];
+                            let normal = self.normal(triangle, origin, direction);
+                            self.split(sight, body, distance, normal)
+                        }
+                        None => self.seen(sight, opaque),
+                    }
+            }
             Medium::Liquid(body, glow) => {
-                // Where the liquid ends just before a solid, it wets it: no air lies between.
-                let touches = |(t, met): (f32, Opaque), exit: f32| {
+                let (opaque, strands) = self.opaque(&sight, exit + GRAZING * body.gap);
+                // Where the liquid ends just before a solid, or a strand, it wets it: no air lies between.
+                let touches = |(t, met): (f32, Opaque)| {
                     t <= exit || (t - exit) * self.facing(met, origin + direction * t, direction) < body.gap
                 };
-                let (way, light) = match (opaque, surface) {
-                    (Some(opaque), Some((exit, _))) if touches(opaque, exit) => {
-                        (opaque.0.min(exit.max(0.0)), self.seen(sight, Some(opaque)))
-                    }
-                    (opaque, None) => (opaque.map_or(0.0, |(t, _)| t), self.seen(sight, opaque)),
-                    (_, Some((exit, triangle))) => {
+                let wetted = opaque.filter(|&opaque| surface.is_none() || touches(opaque));
+                let (hair, left) =
+                    self.combed(&strands, exit + body.gap, |t, light| dimmed(body, t.min(exit), light, glow));
+                let sight = Sight { share: sight.share * left, ..sight };
+                if sight.share < NEGLIGIBLE && left < 0.5 {
+                    return hair / (1.0 - left);
+                }
+                let (way, light) = match (wetted, surface) {
+                    (None, Some((exit, triangle))) => {
                         let normal = self.normal(triangle, origin, direction);
-                        (exit, self.leave(sight, body, glow, origin + direction * exit, normal))
+                        (exit, self.leave(sight, body, glow, exit, normal))
                     }
+                    (opaque, _) => (opaque.map_or(0.0, |(t, _)| t.min(exit.max(0.0))), self.seen(sight, opaque)),
                 };
-                dimmed(body, way, light, glow)
+                hair + left * dimmed(body, way, light, glow)
             }
         }
     }
 
+    /// Light of the strands before a distance, each dimmed on its way, and what shines through between them.
+    fn combed(&self, strands: &Crossings, end: f32, dim: impl Fn(f32, Vec3) -> Vec3) -> (Vec3, f32) {
+        let (mut light, mut left) = (Vec3::ZERO, 1.0);
+        for crossing in strands.iter().take_while(|crossing| crossing.distance < end) {
+            let point = crossing.point as usize;
+            let own = self.strand_point(point).lerp(self.strand_point(point + 1), crossing.along);
+            light += dim(crossing.distance, own) * (left * crossing.covered);
+            left *= 1.0 - crossing.covered;
+        }
+        (light, left)
+    }
+
     /// Radiance at a surface seen from the air: what it mirrors, and what shines out of it.
-    fn split(&self, sight: Sight, body: &Body, p: Vec3, normal: Vec3) -> Vec3 {
+    fn split(&self, sight: Sight, body: &Body, distance: f32, normal: Vec3) -> Vec3 {
         let (direction, look) = (sight.direction, &body.look);
+        let p = sight.origin + direction * distance;
+        let sight = Sight { way: sight.way + distance, combed: 0.0, ..sight };
         let cosine = -direction.dot(normal);
         let ratio = 1.0 / look.ior.max(1.0);
         let mirrored = fresnel(cosine, ratio);
@@ -153,8 +194,10 @@ impl Stage<'_> {
     }
 
     /// Radiance at a surface seen from within the liquid.
-    fn leave(&self, sight: Sight, body: &Body, glow: Vec3, p: Vec3, normal: Vec3) -> Vec3 {
+    fn leave(&self, sight: Sight, body: &Body, glow: Vec3, exit: f32, normal: Vec3) -> Vec3 {
         let direction = sight.direction;
+        let p = sight.origin + direction * exit;
+        let sight = Sight { way: sight.way + exit, combed: 0.0, ..sight };
         let mirrored = fresnel(-direction.dot(normal), body.look.ior.max(1.0));
         let back = reflect(direction, normal);
         if sight.bends == 0 {
@@ -172,6 +215,7 @@ impl Stage<'_> {
                 medium: Medium::Air,
                 bends,
                 share,
+                combed: body.gap,
                 ..sight
             };
             out += (1.0 - mirrored)
@@ -189,27 +233,38 @@ impl Stage<'_> {
         out
     }
 
-    /// What is opaque along a line of sight, and how far away.
-    fn opaque(&self, origin: Vec3, direction: Vec3) -> Option<(f32, Opaque)> {
-        let things =
-            self.sight_rays.and_then(|(opaque, _)| opaque.first(self.scenery(), origin, direction, self.skin()));
+    /// What is opaque along a line of sight, and how far away; and the strands before it.
+    fn opaque(&self, sight: &Sight, far: f32) -> (Option<(f32, Opaque)>, Crossings) {
+        let Sight { origin, direction, .. } = *sight;
+        let mut strands = Crossings::default();
+        let line = self.line(sight, far);
+        let things = self.sight_rays.and_then(|(opaque, _)| opaque.sight(self.scenery(), line, &mut strands));
         let things = things.map(|(t, met)| (t, Opaque::Thing(met)));
         let ground = self.settings.ground.as_ref().map(|ground| (ground.height - origin.y) / direction.y);
         let ground = ground.filter(|t| *t > 0.0 && t.is_finite()).map(|t| (t, Opaque::Ground));
-        match (things, ground) {
+        let opaque = match (things, ground) {
             (Some(a), Some(b)) => Some(if b.0 < a.0 { b } else { a }),
             (a, b) => a.or(b),
-        }
+        };
+        (opaque, strands)
     }
 
     /// The first surface of a liquid along a line of sight.
-    fn surface(&self, origin: Vec3, direction: Vec3) -> Option<(f32, usize)> {
+    fn surface(&self, sight: &Sight) -> Option<(f32, usize)> {
         let (_, liquids) = self.sight_rays?;
         let scenery = Scenery { surfaces: &self.liquids.mesh, ..self.scenery() };
-        match liquids.first(scenery, origin, direction, self.skin())? {
+        let line = Sightline { pixel: (0.0, 0.0), ..self.line(sight, f32::INFINITY) };
+        match liquids.sight(scenery, line, &mut Crossings::default())? {
             (t, Met::Triangle(triangle)) => Some((t, triangle)),
             _ => None,
         }
+    }
+
+    fn line(&self, sight: &Sight, far: f32) -> Sightline {
+        let Sight { origin, direction, combed, .. } = *sight;
+        let slope = 1.0 / self.camera.pixels_per_metre(1.0);
+        let pixel = (slope * sight.way, slope);
+        Sightline { origin, direction, near: self.skin(), far, near_strands: combed.max(self.skin()), pixel }
     }
 
     /// Smooth normal on the side that a line of sight comes from.
@@ -228,7 +283,6 @@ impl Stage<'_> {
             Opaque::Ground => direction.y.abs(),
             Opaque::Thing(Met::Triangle(t)) => self.surfaces.area_normal(t).normalize_or_zero().dot(direction).abs(),
             Opaque::Thing(Met::Grain(i)) => (p - self.grains.centres[i]).normalize_or_zero().dot(direction).abs(),
-            Opaque::Thing(Met::Strand(..)) => 1.0,
         }
     }
 
@@ -252,7 +306,6 @@ impl Stage<'_> {
                 let normal = (p - self.grains.centres[i]).normalize_or(-direction);
                 self.grain(i, p, normal, -direction, share)
             }
-            Opaque::Thing(Met::Strand(i, t)) => self.strand_point(i).lerp(self.strand_point(i + 1), t),
         }
     }
 
@@ -262,7 +315,7 @@ impl Stage<'_> {
         let up = direction.y.clamp(0.0, 1.0);
         let mut out = self.surroundings(direction) * (0.45 + 0.75 * up);
         for map in self.maps {
-            let (towards, irradiance) = arriving(&map.light, self.centre);
+            let (towards, irradiance) = map.arriving(self.centre);
             // A screen some twenty degrees wide with a twentieth of the light.
             let near = ((towards.dot(direction) - 0.86) / 0.1).clamp(0.0, 1.0);
             out += irradiance * (0.05 * near * near * (3.0 - 2.0 * near));
@@ -281,7 +334,7 @@ impl Stage<'_> {
     fn highlights(&self, body: &Body, p: Vec3, normal: Vec3, eye: Vec3) -> Vec3 {
         let mut out = Vec3::ZERO;
         for map in self.maps {
-            let (towards, irradiance) = arriving(&map.light, p);
+            let (towards, irradiance) = map.arriving(p);
             let lit = material::mirrored(body.look.roughness, body.look.ior, normal, eye, towards);
             if lit > 1e-4 {
                 let passed = map.at_solid(p, normal, self.absorbed, 4, 0.0);
@@ -297,7 +350,7 @@ impl Stage<'_> {
         let sky = self.ambient.at(p + normal * self.ambient.cell());
         let mut irradiance = sky.irradiance(normal);
         for map in self.maps {
-            let (towards, arriving) = arriving(&map.light, p);
+            let (towards, arriving) = map.arriving(p);
             let facing = ((normal.dot(towards) + WRAP) / (1.0 + WRAP)).max(0.0);
             if facing > 0.0 {
                 // From above its own surface: only other parts of the liquid dim it.
@@ -335,5 +388,5 @@ fn facing(normal: Vec3, direction: Vec3) -> Vec3 {
 /// Nothing but the triangles of a mesh.
 pub(crate) fn alone(mesh: &Surfaces) -> crate::light::rays::Rays {
     let none = (Default::default(), Default::default());
-    crate::light::rays::Rays::build(Scenery { curves: &none.0, surfaces: mesh, grains: &none.1 })
+    crate::light::rays::Rays::build(Scenery { curves: &none.0, surfaces: mesh, grains: &none.1 }, |_| None)
 }

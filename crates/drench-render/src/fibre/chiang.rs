@@ -18,6 +18,8 @@ const THETA: usize = 16;
 /// Entries over the absorption, at `SIGMA_MOST (k / (SIGMA - 1))^3`.
 const SIGMA: usize = 20;
 const SIGMA_MOST: f32 = 30.0;
+/// Steps from a fibre without a film to one that a film hides.
+const COATS: usize = 65;
 /// Places over the fibre's width.
 const WIDTH: usize = 32;
 /// Share of a strand's surroundings that is filled with others, for light scattered back and forward [Zinke2008, 4.1].
@@ -31,9 +33,8 @@ pub(crate) struct Chiang {
     inner: Vec<Vec4>,
     /// (forward share, backward share, share of the rest lobe, 0) over (theta_d, sigma).
     shares: Vec<Vec4>,
-    surface: Surface,
-    roughness: f32,
-    tilt: f32,
+    /// Surfaces of fibres that a film hides more and more, from none to all.
+    surfaces: Vec<Surface>,
     /// Variance of the lobe R of a dry fibre. Between strands light is spread as by dry ones: there, not the scales but
     /// the disorder of the strands decides.
     variance: f32,
@@ -67,8 +68,8 @@ pub(crate) struct Fibre {
     sin_cos_o: (f32, f32),
     across_o: Vec3,
     sigma: [(usize, f32); 3],
-    /// Its surface if water changed it.
-    wet: Option<Surface>,
+    /// Number of its surface.
+    coat: usize,
 }
 
 impl Chiang {
@@ -122,10 +123,17 @@ impl Chiang {
                 (share.x, share.y) = (half_circle(PI), half_circle(0.0));
             }
         }
-        let surface = Surface::new(roughness, roughness, tilt, 1.0);
+        let surface = |k: usize| {
+            let water = Water { inside: 0.0, coat: k as f32 / (COATS - 1) as f32 };
+            let mirroring = water.roughness(roughness);
+            // Light that goes through still meets the scales below the film, at a smaller step of the index.
+            let passing = 0.25 * mirroring + 0.75 * roughness;
+            Surface::new(mirroring, passing, tilt * water.bare(), water.between())
+        };
+        let surfaces = (0..COATS).map(surface).collect();
         let variance = longitudinal_variance(roughness);
         let back = Longitudinal::new((6.0 * variance).clamp(0.1, 1.0));
-        Self { reflected, inner, shares, surface, roughness, tilt, variance, back }
+        Self { reflected, inner, shares, surfaces, variance, back }
     }
 
     pub fn fibre(&self, tangent: Vec3, towards_eye: Vec3, sigma: Vec3, water: Water) -> Fibre {
@@ -141,17 +149,12 @@ impl Chiang {
             sin_cos_o: (sin_o, cosine(sin_o)),
             across_o: towards_eye - tangent * sin_o,
             sigma: sigma.to_array().map(place),
-            wet: (water.coat > 0.0).then(|| {
-                let mirroring = water.roughness(self.roughness);
-                // Light that goes through still meets the scales below the film, at a smaller step of the index.
-                let passing = 0.25 * mirroring + 0.75 * self.roughness;
-                Surface::new(mirroring, passing, self.tilt * water.bare(), water.between())
-            }),
+            coat: (water.coat.clamp(0.0, 1.0) * (COATS - 1) as f32).round() as usize,
         }
     }
 
-    fn surface<'a>(&'a self, fibre: &'a Fibre) -> &'a Surface {
-        fibre.wet.as_ref().unwrap_or(&self.surface)
+    fn surface(&self, fibre: &Fibre) -> &Surface {
+        &self.surfaces[fibre.coat]
     }
 
     /// Radiance towards the eye for unit irradiance from `towards_light`, with nothing around the fibre.

@@ -16,6 +16,10 @@ use std::f32::consts::PI;
 
 /// Parts into which strands and directions are cut; fixed, so that sums do not depend on threads.
 const PARTS: usize = 4;
+/// Cells around a layer of the grid from which light may come.
+const BORDER: usize = 2;
+/// Width below which a few wider strands stand for many [cells].
+const THINNEST: f32 = 0.03;
 
 /// The light of the sky on a grid.
 #[derive(Default)]
@@ -95,22 +99,29 @@ impl Ambient {
             .collect();
         self.open = Moments::default();
         directions.iter().for_each(|&(from, radiance)| self.open.add(radiance, from));
-        let count = density.len();
-        let parts: Vec<Vec<Moments>> = (0..PARTS)
+        let count = density.len() / 3;
+        let parts: Vec<Sums> = (0..PARTS)
             .into_par_iter()
             .map(|part| {
-                let mut moments = vec![Moments::default(); count];
+                let mut sums = Sums::new(count);
                 for &(from, radiance) in directions.iter().skip(part).step_by(PARTS) {
-                    self.sweep(&density, from, |i, passed| moments[i].add(passed * radiance, from));
+                    self.sweep(&density, from, radiance, &mut sums);
                 }
-                moments
+                sums
             })
             .collect();
-        self.moments.clear();
-        self.moments.resize(count, Moments::default());
-        self.moments.par_iter_mut().enumerate().for_each(|(i, moments)| {
-            parts.iter().for_each(|part| moments.add_scaled(&part[i], 1.0));
-        });
+        let moments = |i: usize| {
+            let mut moments = Moments::default();
+            for part in &parts {
+                let [total, x, y, z] = part.0.each_ref().map(|plane| &plane[3 * i..3 * i + 3]);
+                moments.total += Vec3::from_slice(total);
+                for (c, first) in moments.first.iter_mut().enumerate() {
+                    *first += Vec3::new(x[c], y[c], z[c]);
+                }
+            }
+            moments
+        };
+        (0..count).into_par_iter().map(moments).collect_into_vec(&mut self.moments);
     }
 
     /// The light at a point; outside the grid that of the open sky.
@@ -123,9 +134,9 @@ impl Ambient {
             return self.open;
         }
         let q = q.clamp(Vec3::ZERO, top);
-        let corner = q.floor().min(top - 1.0).max(Vec3::ZERO);
-        let f = q - corner;
-        let c = corner.as_ivec3();
+        // Not below zero: cutting off the fraction is the floor.
+        let c = q.min(top - 1.0).max(Vec3::ZERO).as_ivec3();
+        let f = q - c.as_vec3();
         let mut sum = Moments::default();
         for k in 0..8 {
             let d = IVec3::new(k & 1, k >> 1 & 1, k >> 2 & 1);
@@ -160,31 +171,31 @@ impl Ambient {
         (z * self.size[1] + y) * self.size[0] + x
     }
 
-    /// Attenuation of each cell [1/m], RGB.
-    fn density(&self, blockers: &Blockers) -> Vec<Vec3> {
+    /// Attenuation of each cell [1/m], RGB, cell by cell.
+    fn density(&self, blockers: &Blockers) -> Vec<f32> {
         let [nx, ny, nz] = self.size;
         let count = nx * ny * nz;
-        let points = blockers.curves.positions.len();
+        let curves = blockers.curves;
+        let strands = curves.strands.len();
         let volume = self.cell.powi(3);
         let parts: Vec<Vec<Vec3>> = (0..PARTS)
             .into_par_iter()
             .map(|part| {
                 let mut density = vec![Vec3::ZERO; count];
-                for i in part * points / PARTS..(part + 1) * points / PARTS {
-                    if !blockers.curves.begins_segment(i) {
-                        continue;
-                    }
-                    let (a, b) = (blockers.curves.positions[i], blockers.curves.positions[i + 1]);
-                    let strand = &blockers.curves.strands[blockers.curves.strand[i] as usize];
+                for strand in &curves.strands[part * strands / PARTS..(part + 1) * strands / PARTS] {
+                    let Some(stands_for) = curves.stands_for(strand, THINNEST * self.cell) else { continue };
                     let absorbed = Vec3::ONE - blockers.furs[strand.look as usize].forward;
-                    // Shadow of a cylinder over all directions: diameter times length times pi / 4.
-                    let width = blockers.curves.radii[i] + blockers.curves.radii[i + 1];
-                    let shadow = absorbed * (a.distance(b) * width * 0.25 * PI / volume);
-                    let steps = (a.distance(b) / (0.7 * self.cell)).ceil().clamp(1.0, 64.0);
-                    for k in 0..steps as usize {
-                        let p = a.lerp(b, (k as f32 + 0.5) / steps);
-                        if let Some(i) = self.cell_of(p) {
-                            density[i] += shadow / steps;
+                    for i in strand.segments() {
+                        let (a, b) = (curves.positions[i], curves.positions[i + 1]);
+                        // Shadow of a cylinder over all directions: diameter times length times pi / 4.
+                        let width = stands_for * (curves.radii[i] + curves.radii[i + 1]);
+                        let shadow = absorbed * (a.distance(b) * width * 0.25 * PI / volume);
+                        let steps = (a.distance(b) / (0.7 * self.cell)).ceil().clamp(1.0, 64.0);
+                        for k in 0..steps as usize {
+                            let p = a.lerp(b, (k as f32 + 0.5) / steps);
+                            if let Some(i) = self.cell_of(p) {
+                                density[i] += shadow / steps;
+                            }
                         }
                     }
                 }
@@ -210,7 +221,7 @@ impl Ambient {
             }
         }
         self.add_solids(blockers.surfaces, &mut density);
-        density
+        density.iter().flat_map(|density| density.to_array()).collect()
     }
 
     /// Solids are shells of opaque cells, one cell below the surface so that the surface itself stays in the light.
@@ -235,48 +246,81 @@ impl Ambient {
     }
 
     fn cell_of(&self, p: Vec3) -> Option<usize> {
-        let q = ((p - self.low) / self.cell).floor();
+        let q = (p - self.low) / self.cell;
         let inside = |v: f32, n: usize| v >= 0.0 && v < n as f32;
         let [nx, ny, nz] = self.size;
         (inside(q.x, nx) && inside(q.y, ny) && inside(q.z, nz))
             .then(|| self.index(q.x as usize, q.y as usize, q.z as usize))
     }
 
-    /// Carries light that comes from one direction through the grid; `arrive(cell, share)` gets what is left of it.
-    fn sweep<F: FnMut(usize, Vec3)>(&self, density: &[Vec3], from: Vec3, mut arrive: F) {
+    /// Carries light of this radiance that comes from one direction through the grid, and adds what arrives to the sums.
+    fn sweep(&self, density: &[f32], from: Vec3, radiance: Vec3, sums: &mut Sums) {
         let towards = -from;
         let size = self.size;
         let strides = [1, size[0], size[0] * size[1]];
         let main = (0..3).max_by(|&a, &b| towards[a].abs().total_cmp(&towards[b].abs())).unwrap_or(1);
-        let (u, v) = ((main + 1) % 3, (main + 2) % 3);
+        // Rows run along x wherever they can: there, cells follow each other.
+        let (u, v) = [(1, 2), (0, 2), (0, 1)][main];
         let (nu, nv) = (size[u], size[v]);
         let along = towards[main].abs();
-        let step = self.cell / along;
-        // One layer upstream the ray is shifted by this many cells.
-        let (shift_u, shift_v) = (-towards[u] / along, -towards[v] / along);
-        let mut before = vec![Vec3::ONE; nu * nv];
+        let half_step = 0.5 * self.cell / along;
+        // One layer upstream the ray is shifted by as many cells everywhere: the four cells that it comes from lie the
+        // same way from each cell and have the same weights.
+        let ((du, fu), (dv, fv)) = (split(-towards[u] / along), split(-towards[v] / along));
+        let weights = [(1.0 - fu) * (1.0 - fv), fu * (1.0 - fv), (1.0 - fu) * fv, fu * fv];
+        // A border of two cells around each layer lies in the open.
+        let row = 3 * (nu + 2 * BORDER);
+        let mut before: Vec<f32> = radiance.to_array().into_iter().cycle().take(row * (nv + 2 * BORDER)).collect();
         let mut now = before.clone();
+        let place = |i: usize, j: usize| (j + BORDER) * row + 3 * (i + BORDER);
+        let (mut arrived, mut passed) = (vec![0.0; 3 * nu], vec![0.0; 3 * nu]);
         for k in 0..size[main] {
             let layer = if towards[main] > 0.0 { k } else { size[main] - 1 - k };
             for j in 0..nv {
-                let (y0, fy) = split(j as f32 + shift_v);
-                for i in 0..nu {
-                    let (x0, fx) = split(i as f32 + shift_u);
-                    let get = |x: i32, y: i32| {
-                        let inside = x >= 0 && y >= 0 && (x as usize) < nu && (y as usize) < nv;
-                        if inside { before[y as usize * nu + x as usize] } else { Vec3::ONE }
-                    };
-                    let upstream =
-                        get(x0, y0).lerp(get(x0 + 1, y0), fx).lerp(get(x0, y0 + 1).lerp(get(x0 + 1, y0 + 1), fx), fy);
-                    let cell = layer * strides[main] + i * strides[u] + j * strides[v];
+                let first = layer * strides[main] + j * strides[v];
+                if strides[u] == 1 {
+                    passed.copy_from_slice(&density[3 * first..3 * (first + nu)]);
+                } else {
+                    for (i, passed) in passed.chunks_exact_mut(3).enumerate() {
+                        passed.copy_from_slice(&density[3 * (first + i * strides[u])..][..3]);
+                    }
+                }
+                let upstream = (place(0, j) as i64 + i64::from(dv) * row as i64 + 3 * i64::from(du)) as usize;
+                let rows = [0, 3, row, row + 3].map(|offset| &before[upstream + offset..][..3 * nu]);
+                let next = &mut now[place(0, j)..][..3 * nu];
+                for k in 0..3 * nu {
+                    let upstream = rows[0][k] * weights[0]
+                        + rows[1][k] * weights[1]
+                        + rows[2][k] * weights[2]
+                        + rows[3][k] * weights[3];
                     // The cell's middle has half of the cell's strands before it.
-                    let half = weaken(density[cell] * (0.5 * step));
-                    arrive(cell, upstream * half);
-                    now[j * nu + i] = upstream * half * half;
+                    let half = weaken(passed[k] * half_step);
+                    arrived[k] = upstream * half;
+                    next[k] = arrived[k] * half;
+                }
+                for (plane, factor) in sums.0.iter_mut().zip([1.0, from.x, from.y, from.z]) {
+                    if strides[u] == 1 {
+                        let plane = &mut plane[3 * first..3 * (first + nu)];
+                        plane.iter_mut().zip(&arrived).for_each(|(sum, light)| *sum += light * factor);
+                    } else {
+                        for (i, light) in arrived.chunks_exact(3).enumerate() {
+                            let plane = &mut plane[3 * (first + i * strides[u])..][..3];
+                            plane.iter_mut().zip(light).for_each(|(sum, light)| *sum += light * factor);
+                        }
+                    }
                 }
             }
             std::mem::swap(&mut before, &mut now);
         }
+    }
+}
+
+/// Sums over directions, RGB cell by cell: of the light that arrives, and of it times the x, y and z of where it is from.
+struct Sums([Vec<f32>; 4]);
+
+impl Sums {
+    fn new(cells: usize) -> Self {
+        Self(std::array::from_fn(|_| vec![0.0; 3 * cells]))
     }
 }
 
@@ -288,9 +332,8 @@ fn split(x: f32) -> (i32, f32) {
 
 /// exp(-x) for x >= 0 to about two percent, without transcendental functions: 1 / (1 + x / 8)^8 would lag behind, the
 /// truncated series in the denominator does not.
-fn weaken(x: Vec3) -> Vec3 {
-    let x2 = x * x;
-    (Vec3::ONE + x + 0.5 * x2 + x2 * x * (1.0 / 6.0)).recip()
+fn weaken(x: f32) -> f32 {
+    1.0 / (1.0 + x * (1.0 + x * (0.5 + x * (1.0 / 6.0))))
 }
 
 /// Directions spread evenly over the sphere.
@@ -335,16 +378,17 @@ mod tests {
     fn light_through_a_slab_follows_beer_lambert() {
         let mut ambient = Ambient { low: Vec3::ZERO, cell: 0.1, size: [40, 20, 40], ..Ambient::default() };
         let sigma = 1.5;
-        let density: Vec<Vec3> = (0..40 * 20 * 40)
-            .map(|i| if (5..15).contains(&(i / 40 % 20)) { Vec3::splat(sigma) } else { Vec3::ZERO })
-            .collect();
+        let density: Vec<f32> =
+            (0..3 * 40 * 20 * 40).map(|i| if (5..15).contains(&(i / 3 / 40 % 20)) { sigma } else { 0.0 }).collect();
         ambient.open = Moments::default();
         for from in [Vec3::Y, Vec3::new(0.4, 1.0, 0.0).normalize(), Vec3::new(-0.3, 1.0, 0.3).normalize()] {
-            let mut passed = vec![Vec3::ZERO; density.len()];
-            ambient.sweep(&density, from, |i, share| passed[i] = share);
+            let mut sums = Sums::new(density.len() / 3);
+            ambient.sweep(&density, from, Vec3::new(1.0, 2.0, 3.0), &mut sums);
             for (y, inside) in [(17, 0.0), (10, 0.45), (2, 1.0)] {
                 let expected = (-sigma * inside / from.y).exp();
-                let got = passed[ambient.index(20, y, 20)].x;
+                let i = 3 * ambient.index(20, y, 20);
+                let got = sums.0[0][i];
+                assert_eq!((sums.0[0][i + 1], sums.0[2][i]), (2.0 * got, from.y * got));
                 assert!((got - expected).abs() < 0.03, "{got} {expected} from {from} at {y}");
             }
         }

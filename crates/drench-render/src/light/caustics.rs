@@ -6,8 +6,8 @@
 //! bodies, and for drops kinder than true. The size of the light blurs it all.
 
 use super::shadow::ShadowMap;
+use super::shadow::TILE;
 use super::veil::Veil;
-use super::{arriving, shadow::TILE};
 use crate::liquid::{Liquids, optics};
 use crate::raster::strip::Clip;
 use crate::raster::triangle::Projected;
@@ -85,7 +85,7 @@ fn land(
     if depth > first + gap {
         return None;
     }
-    let (towards, _) = arriving(&map.light, p);
+    let (towards, _) = map.arriving(p);
     let direction = -towards;
     let floor =
         ground.map(|height| (height - p.y) / direction.y).filter(|t| *t > 0.0).map_or(f32::INFINITY, |t| depth + t);

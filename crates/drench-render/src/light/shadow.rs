@@ -4,11 +4,12 @@
 //! whose thickness grows, how many strands a ray has crossed on average; and the depth of the first solid. Lookups
 //! cost the same however many strands there are and have no noise.
 
+use super::arriving;
 use super::caustics;
 use super::rays::Scenery;
 use super::veil::{self, Veil};
 use crate::Light;
-use crate::curves::Curves;
+use crate::curves::Strand;
 use crate::grains::Grains;
 use crate::liquid::Liquids;
 use crate::raster::bins::{Bins, TileRange};
@@ -23,6 +24,8 @@ const LAYERS: usize = 8;
 pub(super) const TILE: usize = 64;
 /// Half width of a strand that is solid rather than one of many [texels].
 const SOLID_WIDTH: f32 = 3.0;
+/// Width below which a few wider strands stand for many [texels].
+const THINNEST: f32 = 0.2;
 
 /// Nine points over the unit disc.
 const GROUND_TAPS: [Vec2; 9] = [
@@ -46,6 +49,8 @@ pub(crate) struct ShadowMap {
     origin: Vec3,
     /// Texels per metre (sun) or per unit slope (lamp).
     scale: f32,
+    /// Irradiance that arrives at the middle of the stage.
+    irradiance: Vec3,
     /// Tiles of a side.
     pub(super) tiles: usize,
     /// Depth over which layers are spread [m].
@@ -79,7 +84,8 @@ const EMPTY: Texel = Texel { first: f32::INFINITY, solid: f32::INFINITY, crossed
 /// Buffers that maps share while they are built.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    points: Vec<(Vec2, f32)>,
+    chosen: Vec<u32>,
+    points: Vec<Point>,
     strands: Bins,
     triangles: Bins,
     projected: Vec<Projected>,
@@ -87,10 +93,31 @@ pub(crate) struct Scratch {
     centres: Vec<(Vec2, f32)>,
 }
 
+/// A point of a strand as a light sees it.
+#[derive(Clone, Copy)]
+struct Point {
+    /// Place in the map [texels].
+    at: Vec2,
+    /// Depth [m].
+    depth: f32,
+    /// Half of the width [texels].
+    half_width: f32,
+    /// Its strand: if that of the next point is the same, a segment begins here.
+    strand: u32,
+}
+
+/// Where a strand covers a texel.
+struct Stroke {
+    texel: u32,
+    /// Depth [m].
+    depth: f32,
+    /// Strands crossed there.
+    crossed: f32,
+}
+
 /// What a map is drawn from, seen by its light and sorted into tiles.
 struct Drawn<'a> {
-    curves: &'a Curves,
-    points: &'a [(Vec2, f32)],
+    points: &'a [Point],
     strands: &'a Bins,
     projected: &'a [Projected],
     triangles: &'a Bins,
@@ -136,6 +163,7 @@ impl ShadowMap {
             forward,
             origin,
             scale,
+            irradiance: arriving(&light, centre).1,
             tiles,
             extent: 2.0 * radius,
             distance: centre.distance(origin),
@@ -144,6 +172,15 @@ impl ShadowMap {
             veils,
             gains: Vec::new(),
             absorbed: 1.0,
+        }
+    }
+
+    /// Unit direction to the light and the irradiance of a surface that faces it, without shadows.
+    #[inline]
+    pub fn arriving(&self, p: Vec3) -> (Vec3, Vec3) {
+        match self.light {
+            Light::Sun { .. } => (-self.forward, self.irradiance),
+            Light::Lamp { .. } => arriving(&self.light, p),
         }
     }
 
@@ -179,18 +216,31 @@ impl ShadowMap {
     ) {
         let Scenery { curves, surfaces, grains } = scenery;
         let mut texels = std::mem::take(&mut self.texels);
-        let Scratch { points, strands, triangles, projected, balls, centres } = scratch;
-        curves.positions.par_iter().map(|&p| self.project(p)).collect_into_vec(points);
+        let Scratch { chosen, points, strands, triangles, projected, balls, centres } = scratch;
         let (tiles, perspective) = (self.tiles as u16, self.perspective());
         let near = if perspective { 1e-4 } else { f32::NEG_INFINITY };
-        let half_width = |i: usize| curves.radii[i] / self.texel(points[i].1);
+        let stands_for = |strand: &Strand| {
+            let depth = self.project(curves.positions[strand.first as usize]).1;
+            curves.stands_for(strand, THINNEST * self.texel(depth))
+        };
+        chosen.clear();
+        for strand in curves.strands.iter().filter(|strand| stands_for(strand).is_some()) {
+            chosen.extend(strand.first..strand.first + strand.count);
+        }
+        let point = |&i: &u32| {
+            let i = i as usize;
+            let (at, depth) = self.project(curves.positions[i]);
+            let width = stands_for(&curves.strands[curves.strand[i] as usize]).unwrap_or(0.0);
+            Point { at, depth, half_width: curves.radii[i] * width / self.texel(depth), strand: curves.strand[i] }
+        };
+        chosen.par_iter().map(point).collect_into_vec(points);
         strands.fill(points.len().saturating_sub(1), tiles, tiles, |i| {
-            let ((a, za), (b, zb)) = (points[i], points[i + 1]);
-            if !curves.begins_segment(i) || za < near || zb < near {
+            let (a, b) = (points[i], points[i + 1]);
+            if a.strand != b.strand || a.depth < near || b.depth < near {
                 return None;
             }
-            let reach = half_width(i).max(half_width(i + 1)) + 1.0;
-            TileRange::around(a.min(b) - reach, a.max(b) + reach, TILE as f32, tiles, tiles)
+            let reach = a.half_width.max(b.half_width) + 1.0;
+            TileRange::around(a.at.min(b.at) - reach, a.at.max(b.at) + reach, TILE as f32, tiles, tiles)
         });
         projected.clear();
         projected.extend((0..surfaces.triangles.len()).filter_map(|t| {
@@ -214,8 +264,10 @@ impl ShadowMap {
 
         texels.clear();
         texels.resize(self.tiles * self.tiles * TILE * TILE, EMPTY);
-        let scene = Drawn { curves, points, strands, projected, triangles, grains, centres, balls };
-        texels.par_chunks_mut(TILE * TILE).enumerate().for_each(|(tile, texels)| self.draw_tile(&scene, tile, texels));
+        let scene = Drawn { points, strands, projected, triangles, grains, centres, balls };
+        texels.par_chunks_mut(TILE * TILE).enumerate().for_each_init(Vec::new, |strokes, (tile, texels)| {
+            self.draw_tile(&scene, tile, texels, strokes);
+        });
         self.texels = texels;
         self.absorbed = 1.0 - transparency;
         self.average(1.0 - transparency);
@@ -224,10 +276,9 @@ impl ShadowMap {
         self.gains = caustics::draw(self, liquids, &self.veils, ground);
     }
 
-    fn draw_tile(&self, scene: &Drawn, tile: usize, texels: &mut [Texel]) {
-        let Drawn { curves, points, strands, projected, triangles, grains, centres, balls } = scene;
+    fn draw_tile(&self, scene: &Drawn, tile: usize, texels: &mut [Texel], strokes: &mut Vec<Stroke>) {
+        let Drawn { points, strands, projected, triangles, grains, centres, balls } = scene;
         let perspective = self.perspective();
-        let half_width = |i: usize| curves.radii[i] / self.texel(points[i].1);
         let (x0, y0) = ((tile % self.tiles * TILE) as i32, (tile / self.tiles * TILE) as i32);
         let clip = Clip { x0, y0, x1: x0 + TILE as i32, y1: y0 + TILE as i32 };
         let place = |x: i32, y: i32| (y - y0) as usize * TILE + (x - x0) as usize;
@@ -255,27 +306,28 @@ impl ShadowMap {
                 }
             }
         }
+        strokes.clear();
         for i in strands.of(tile).map(|i| i as usize) {
-            let ((a, za), (b, zb)) = (points[i], points[i + 1]);
-            strip::visit(a, b, half_width(i).max(half_width(i + 1)) + 1.0, clip, |x, y, t, _| {
-                let texel = &mut texels[place(x, y)];
-                texel.first = texel.first.min(za + (zb - za) * t);
-            });
-        }
-        for i in strands.of(tile).map(|i| i as usize) {
-            let ((a, za), (b, zb)) = (points[i], points[i + 1]);
-            let (wa, wb) = (half_width(i), half_width(i + 1));
+            let (a, b) = (points[i], points[i + 1]);
+            let widest = a.half_width.max(b.half_width);
             // A rope blocks all light, not just one strand's share.
-            let weight = 1.0 + 5.0 * ((wa.max(wb) - 1.0) / (SOLID_WIDTH - 1.0)).clamp(0.0, 1.0);
-            strip::visit(a, b, wa.max(wb) + 1.0, clip, |x, y, t, d| {
-                let texel = &mut texels[place(x, y)];
-                let z = za + (zb - za) * t;
+            let weight = 1.0 + 5.0 * ((widest - 1.0) / (SOLID_WIDTH - 1.0)).clamp(0.0, 1.0);
+            strip::visit(a.at, b.at, widest + 1.0, clip, |x, y, t, d| {
+                let (place, depth) = (place(x, y), a.depth + (b.depth - a.depth) * t);
+                let texel = &mut texels[place];
                 // Nothing well behind a solid is ever lit.
-                if z < texel.solid + 2.0 * self.texel(z) {
-                    let layer = layer_of((z - texel.first) / self.extent) as usize;
-                    texel.crossed[layer.min(LAYERS - 1)] += weight * strip::coverage(d, wa + (wb - wa) * t);
+                if depth < texel.solid + 2.0 * self.texel(depth) {
+                    texel.first = texel.first.min(depth);
+                    let crossed = weight * strip::coverage(d, a.half_width + (b.half_width - a.half_width) * t);
+                    strokes.push(Stroke { texel: place as u32, depth, crossed });
                 }
             });
+        }
+        // Layers begin at the first strand, which is known only now.
+        for stroke in strokes.iter() {
+            let texel = &mut texels[stroke.texel as usize];
+            let layer = layer_of((stroke.depth - texel.first) / self.extent) as usize;
+            texel.crossed[layer.min(LAYERS - 1)] += stroke.crossed;
         }
         for texel in texels {
             for k in 1..LAYERS {
@@ -487,10 +539,23 @@ impl Texel {
         let share = ((depth - self.first) / extent).min(1.0);
         let k = (layer_of(share) as usize).min(LAYERS - 1);
         let before = if k > 0 { self.crossed[k - 1] } else { 0.0 };
-        let end = |k: usize| (k as f32 / LAYERS as f32).powi(4);
-        before + (self.crossed[k] - before) * ((share - end(k)) / (end(k + 1) - end(k))).clamp(0.0, 1.0)
+        let (start, length) = SPANS[k];
+        before + (self.crossed[k] - before) * ((share - start) / length).clamp(0.0, 1.0)
     }
 }
+
+/// Where each layer begins and how thick it is, as shares of the depth extent.
+const SPANS: [(f32, f32); LAYERS] = {
+    let mut spans = [(0.0, 0.0); LAYERS];
+    let mut k = 0;
+    while k < LAYERS {
+        let (low, high) = (k as f32 / LAYERS as f32, (k + 1) as f32 / LAYERS as f32);
+        let start = low * low * low * low;
+        spans[k] = (start, high * high * high * high - start);
+        k += 1;
+    }
+    spans
+};
 
 /// Layer, with fraction, at a share of the depth extent.
 #[inline]
@@ -508,7 +573,7 @@ pub(crate) fn disc(k: usize, count: usize) -> Vec2 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::curves::Strand;
+    use crate::curves::{Curves, Strand};
     use crate::light::rays::{Rays, Way};
     use crate::surfaces::Surfaces;
     use drench_math::random::Stream;
@@ -527,7 +592,7 @@ mod tests {
                 curves.radii.push(0.002);
                 curves.strand.push(k as u32);
             }
-            curves.strands.push(Strand { first, count: 3, look: 0, random: 0, lock: 0 });
+            curves.strands.push(Strand { first, count: 3, look: 0, random: 0, lock: 0, rank: 0.5 });
         }
         curves
     }
@@ -542,7 +607,7 @@ mod tests {
     fn crossings_grow_with_depth_as_in_a_slab_and_as_rays_count() {
         let (curves, surfaces, grains) = (slab(20_000), Surfaces::default(), Grains::default());
         let scenery = Scenery { curves: &curves, surfaces: &surfaces, grains: &grains };
-        let rays = Rays::build(scenery);
+        let rays = Rays::build(scenery, |_| Some(1.0));
         for light in lights() {
             let mut map = ShadowMap::new(light, Vec3::ZERO, 0.8, 512, None);
             map.draw(scenery, &Liquids::default(), None, 0.0, &mut Scratch::default());

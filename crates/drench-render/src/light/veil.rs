@@ -141,6 +141,9 @@ impl Veil {
 
     fn left(&self, depth: f32) -> Vec3 {
         let share = self.share(depth);
+        if share == 0.0 {
+            return Vec3::ONE;
+        }
         optics::passed(self.depth.max(Vec3::ZERO), share) * (1.0 - TURNED_BACK * share)
     }
 }

@@ -17,8 +17,10 @@ pub(crate) const TILE: usize = 32;
 /// Samples of a pixel's side for the edges of solids.
 const SIDE: usize = 3;
 const SAMPLES: usize = TILE * SIDE;
-/// What is left to see of a pixel when strands stop being drawn.
-const OPAQUE: f32 = 0.004;
+/// What is left to see of a pixel when strands stop being drawn: what lies farther back counts as those before it.
+const OPAQUE: f32 = 0.03;
+/// Pixels of a block's side: a tile of 8 x 8 blocks has one bit for each.
+const BLOCK: usize = TILE / 8;
 /// Half width from which a strand is shaded as a surface instead of a fibre [px].
 const ROPE: f32 = 1.5;
 
@@ -261,23 +263,33 @@ impl Canvas {
         self.strands.clear();
         self.strands.resize(TILE * TILE, (Vec3::ZERO, 1.0));
         let points = &projection.points;
+        let behind_all = self.depth.iter().fold(0.0_f32, |far, &(_, farthest)| far.max(farthest));
+        // How much nearer than its middle a segment may begin.
+        let mut slack = 0.0_f32;
         self.order.clear();
-        self.order.extend(projection.strands.of(tile).map(|i| {
-            let depth = points[i as usize].1 + points[i as usize + 1].1;
+        self.order.extend(projection.strands.of(tile).filter_map(|i| {
+            let (za, zb) = (points[i as usize].1, points[i as usize + 1].1);
+            slack = slack.max(0.5 * (za - zb).abs());
             // The bits of positive numbers rise with them.
-            (depth.to_bits(), i)
+            (za.min(zb) < behind_all).then(|| ((za + zb).to_bits(), i))
         }));
         self.order.sort_unstable();
         let clip = Clip { x0, y0, x1: x0 + TILE as i32, y1: y0 + TILE as i32 };
-        let mut open = TILE * TILE;
-        for &(_, i) in &self.order {
+        let mut open = Open::default();
+        for &(depth, i) in &self.order {
+            let nearest_yet = 0.5 * f32::from_bits(depth) - slack;
             let i = i as usize;
             let ((a, za), (b, zb)) = (points[i], points[i + 1]);
             let half_width = |i: usize, z: f32| stage.curves.radii[i] * stage.camera.pixels_per_metre(z);
             let (wa, wb) = (half_width(i, za), half_width(i + 1, zb));
+            let reach = wa.max(wb) + 1.0;
+            let corner = Vec2::new(x0 as f32, y0 as f32);
+            if !open.any(a.min(b) - reach - corner, a.max(b) + reach - corner) {
+                continue;
+            }
             let rope = wa.max(wb) > ROPE;
             let mut colours = None;
-            strip::visit(a, b, wa.max(wb) + 1.0, clip, |x, y, t, d| {
+            strip::visit(a, b, reach, clip, |x, y, t, d| {
                 let pixel = (y - y0) as usize * TILE + (x - x0) as usize;
                 let (colour, left) = &mut self.strands[pixel];
                 if *left < OPAQUE {
@@ -286,6 +298,9 @@ impl Canvas {
                 let z = za + (zb - za) * t;
                 let (nearest, farthest) = self.depth[pixel];
                 if z > farthest {
+                    if nearest_yet > farthest {
+                        open.close(pixel);
+                    }
                     return;
                 }
                 let width = wa + (wb - wa) * t;
@@ -307,10 +322,10 @@ impl Canvas {
                 *colour += own * (*left * covered);
                 *left *= 1.0 - covered;
                 if *left < OPAQUE {
-                    open -= 1;
+                    open.close(pixel);
                 }
             });
-            if open == 0 {
+            if open.blocks == 0 {
                 break;
             }
         }
@@ -319,10 +334,10 @@ impl Canvas {
     /// The colour and opacity of a pixel: strands over solids, ground or sky.
     fn resolve(&self, stage: &Stage, pixel: usize, x0: i32, y0: i32) -> Vec4 {
         let (strands, left) = self.strands[pixel];
-        let strands = strands.extend(1.0 - left);
         if left < OPAQUE {
-            return strands;
+            return (strands / (1.0 - left)).extend(1.0);
         }
+        let strands = strands.extend(1.0 - left);
         let samples = samples_of(pixel);
         let owner = samples.map(|i| self.owner[i]);
         let (x, y) = (x0 + (pixel % TILE) as i32, y0 + (pixel / TILE) as i32);
@@ -336,12 +351,34 @@ impl Canvas {
         let behind = if one && (middle >= GROUND || step < EDGE) {
             self.colour(stage, middle, Vec2::new(x as f32 + 0.5, y as f32 + 0.5), turn, left)
         } else {
-            let place = |i: usize| sample_place(i % SAMPLES, i / SAMPLES, x0, y0);
-            let share = left / (SIDE * SIDE) as f32;
-            samples.map(|i| self.colour(stage, self.owner[i], place(i), turn, share)).iter().sum::<Vec4>()
-                / (SIDE * SIDE) as f32
+            self.edges(stage, samples, (x0, y0), turn, left)
         };
         strands + behind * left
+    }
+
+    /// The mean colour of samples that show several things: each is looked at a third as often as it has samples.
+    fn edges(&self, stage: &Stage, samples: [usize; SIDE * SIDE], (x0, y0): (i32, i32), turn: f32, left: f32) -> Vec4 {
+        let things = samples.map(|i| Owner::of(self.owner[i], stage).thing(stage));
+        let mut sum = Vec4::ZERO;
+        for (k, &thing) in things.iter().enumerate() {
+            if things[..k].contains(&thing) {
+                continue;
+            }
+            let mut own = [0; SIDE * SIDE];
+            let mut count = 0;
+            for (&i, _) in samples.iter().zip(&things).filter(|(_, other)| **other == thing) {
+                own[count] = i;
+                count += 1;
+            }
+            let looks = count.div_ceil(SIDE);
+            let weight = count as f32 / (looks * SIDE * SIDE) as f32;
+            for look in 0..looks {
+                let i = own[(2 * look + 1) * count / (2 * looks)];
+                let place = sample_place(i % SAMPLES, i / SAMPLES, x0, y0);
+                sum += weight * self.colour(stage, self.owner[i], place, turn, left * weight);
+            }
+        }
+        sum
     }
 
     fn colour(&self, stage: &Stage, owner: u32, place: Vec2, turn: f32, seen: f32) -> Vec4 {
@@ -367,7 +404,43 @@ impl Canvas {
                 let p = origin + direction * depth;
                 stage.grain(i, p, (p - centre).normalize_or(-towards), -towards, seen).extend(1.0)
             }
-            (Owner::Liquid(triangle), _) => stage.liquid(triangle, origin, towards, turn).extend(1.0),
+            (Owner::Liquid(triangle), _) => stage.liquid(triangle, origin, towards, turn, seen).extend(1.0),
+        }
+    }
+}
+
+/// The pixels of a tile that farther strands may still change.
+struct Open {
+    /// A bit for each block with such pixels, row by row.
+    blocks: u64,
+    /// A bit for each pixel, row by row.
+    pixels: [u32; TILE],
+}
+
+impl Default for Open {
+    fn default() -> Self {
+        Self { blocks: u64::MAX, pixels: [u32::MAX; TILE] }
+    }
+}
+
+impl Open {
+    /// Whether there may be some in a box, given from the tile's corner [px].
+    #[inline]
+    fn any(&self, low: Vec2, high: Vec2) -> bool {
+        let block = |x: f32| (x.clamp(0.0, (TILE - 1) as f32) as u32) / BLOCK as u32;
+        let (x0, x1, y0, y1) = (block(low.x), block(high.x), block(low.y), block(high.y));
+        let columns = (0xff << x0 & 0xff >> (7 - x1)) * 0x0101_0101_0101_0101_u64;
+        let rows = u64::MAX << (8 * y0) & u64::MAX >> (8 * (7 - y1));
+        self.blocks & columns & rows != 0
+    }
+
+    fn close(&mut self, pixel: usize) {
+        let (x, y) = (pixel % TILE, pixel / TILE);
+        self.pixels[y] &= !(1 << x);
+        let (column, row) = (x / BLOCK, y / BLOCK);
+        let block = ((1 << BLOCK) - 1) << (column * BLOCK);
+        if self.pixels[row * BLOCK..][..BLOCK].iter().all(|line| line & block == 0) {
+            self.blocks &= !(1 << (row * 8 + column));
         }
     }
 }
@@ -389,4 +462,25 @@ fn samples_of(pixel: usize) -> [usize; SIDE * SIDE] {
 fn sample_place(x: usize, y: usize, x0: i32, y0: i32) -> Vec2 {
     let at = |k: usize, start: i32| start as f32 + (k as f32 + 0.5) / SIDE as f32;
     Vec2::new(at(x, x0), at(y, y0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_box_is_closed_when_all_blocks_that_it_touches_are() {
+        let mut open = Open::default();
+        let any = |open: &Open, x: f32, y: f32| open.any(Vec2::new(x - 2.0, y - 1.0), Vec2::new(x + 2.0, y + 1.0));
+        // All but the last block of the second row of blocks.
+        for pixel in (0..TILE * TILE).filter(|pixel| pixel / TILE / BLOCK == 1 && pixel % TILE < TILE - BLOCK) {
+            assert!(any(&open, (pixel % TILE) as f32, (pixel / TILE) as f32));
+            open.close(pixel);
+        }
+        let middle = 1.5 * BLOCK as f32;
+        assert!(!any(&open, 10.0, middle) && !any(&open, -5.0, middle));
+        assert!(any(&open, 29.0, middle) && any(&open, 10.0, 3.0 * BLOCK as f32) && any(&open, 90.0, middle));
+        (0..TILE * TILE).for_each(|pixel| open.close(pixel));
+        assert_eq!(open.blocks, 0);
+    }
 }
