@@ -68,6 +68,30 @@ impl Block {
     }
 }
 
+/// For each axis and each set of the four places along it, as bits, the cells of a block that lie there.
+const SLABS: [[u64; 16]; 3] = slabs();
+
+const fn slabs() -> [[u64; 16]; 3] {
+    let mut slabs = [[0; 16]; 3];
+    let mut axis = 0;
+    while axis < 3 {
+        let mut set = 0;
+        while set < 16 {
+            let mut cell = 0;
+            while cell < 64 {
+                let place = (cell >> axis & 1) | (cell >> (axis + 3) & 1) << 1;
+                if set >> place & 1 == 1 {
+                    slabs[axis][set] |= 1 << cell;
+                }
+                cell += 1;
+            }
+            set += 1;
+        }
+        axis += 1;
+    }
+    slabs
+}
+
 /// One of three cells along an axis: its bits of the key, and of the number among the blocks around.
 #[derive(Clone, Copy, Debug)]
 struct Along {
@@ -327,6 +351,32 @@ impl Neighbours {
         }
     }
 
+    /// Whether one of the 27 cells around and including `cell` holds points.
+    pub fn any_around(&self, cell: [i32; 3]) -> bool {
+        let low = self.low.to_array();
+        // Three cells along an axis are in two blocks at most: which of their places are meant, and the bits of the blocks' keys.
+        let mut sets = [[0_usize; 2]; 3];
+        let mut keys = [[0_u64; 2]; 3];
+        for axis in 0..3 {
+            let first = i64::from(cell[axis]) - 1 - low[axis];
+            for at in (first..first + 3).filter(|at| (0..=MOST_CELLS + 1).contains(at)) {
+                let block = ((at >> 2) - (first >> 2)) as usize;
+                sets[axis][block] |= 1 << (at & 3);
+                keys[axis][block] = spread(at >> 2) << axis;
+            }
+        }
+        let meant = |axis: usize| (0..2).filter(move |&block| sets[axis][block] != 0);
+        !self.blocks.is_empty()
+            && meant(2).any(|z| {
+                meant(1).any(|y| {
+                    meant(0).any(|x| {
+                        let cells = SLABS[0][sets[0][x]] & SLABS[1][sets[1][y]] & SLABS[2][sets[2][z]];
+                        self.blocks[self.slot(keys[0][x] | keys[1][y] | keys[2][z])].occupied & cells != 0
+                    })
+                })
+            })
+    }
+
     /// Where the points of the 27 cells around and including `cell` are in the order, cell by cell.
     #[inline]
     pub fn around(&self, cell: [i32; 3]) -> impl Iterator<Item = Range<usize>> + '_ {
@@ -341,7 +391,8 @@ impl Neighbours {
             })
         });
         let mut blocks: [Option<Block>; 8] = [None; 8];
-        (0..27).filter_map(move |k| {
+        let cells = if self.any_around(cell) { 27 } else { 0 };
+        (0..cells).filter_map(move |k| {
             let (x, y, z) = (axes[0][k % 3]?, axes[1][k / 3 % 3]?, axes[2][k / 9]?);
             let key = x.key | y.key | z.key;
             let block = blocks[x.block | y.block | z.block].get_or_insert_with(|| self.blocks[self.slot(key >> 6)]);
@@ -407,6 +458,7 @@ mod tests {
                 neighbours.for_each_near(p, |j| near.push(j));
                 near.sort_unstable();
                 assert!(near.windows(2).all(|w| w[0] < w[1]), "twice the same");
+                assert_eq!(neighbours.any_around(neighbours.cell_of(p)), !near.is_empty());
                 for (j, q) in points.iter().enumerate() {
                     let found = near.binary_search(&(j as u32)).is_ok();
                     let difference = (p * (1.0 / cell)).floor() - (*q * (1.0 / cell)).floor();

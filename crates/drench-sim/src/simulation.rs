@@ -139,7 +139,7 @@ impl Simulation {
             if stop() {
                 return Ok(None);
             }
-            substep(&mut self.world, Span { dt, ..Span::at(0.0) }, &mut report)?;
+            self.step(Span { dt, ..Span::at(0.0) }, &mut report)?;
         }
         self.statistics(report, start, steps as u32).map(Some)
     }
@@ -152,10 +152,16 @@ impl Simulation {
         for step in 1..=substeps {
             let done = u64::from(self.world.state.frame) * substeps + step;
             let span = Span { from: (done - 1) as f64 * dt, to: done as f64 * dt, dt };
-            substep(&mut self.world, span, &mut report)?;
+            self.step(span, &mut report)?;
         }
         self.world.state.frame += 1;
         self.statistics(report, start, substeps as u32)
+    }
+
+    /// One substep, by a thread of the pool: work that is shared out from outside of it waits for threads to wake up, a hundred times
+    /// over.
+    fn step(&mut self, span: Span, report: &mut Report) -> Result<(), SimError> {
+        rayon::scope(|_| substep(&mut self.world, span, report))
     }
 
     /// Frames done so far.

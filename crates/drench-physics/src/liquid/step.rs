@@ -9,7 +9,7 @@ use super::rows::{Kernel8, PIECE, Search};
 use super::state::{LiquidState, Reorder, permute};
 use super::tension::{self, Tension};
 use super::viscosity::{self, Viscous};
-use super::walls::{Frame, Volumes, Walls, lanes, vector};
+use super::walls::{Frame, Walls, lanes, vector};
 use super::{LiquidModel, Method, NO_BODY, Reactions, Surroundings};
 use crate::error::{PhysicsError, check};
 use drench_geometry::neighbours::Neighbours;
@@ -287,18 +287,17 @@ impl Step<'_, '_> {
         scratch: &mut LiquidScratch,
         reactions: &Reactions,
     ) -> Result<(), PhysicsError> {
-        let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+        let LiquidScratch { fields, neighbours, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
         let (samples, others) = (&self.surroundings.samples, &self.surroundings.foreign);
         fields.wall.fill(f32x4::ZERO);
         fields.wall_rate.fill(0.0);
 
-        let given = samples.positions.iter().zip(samples.velocities);
-        let positions = given.map(|(&position, &velocity)| position - velocity * self.left);
+        let position = |b: usize| samples.positions[b] - samples.velocities[b] * self.left;
         let velocity = |b: usize| match reactions.bodies.get(samples.bodies[b] as usize) {
             Some(body) => body.velocity_at(samples.positions[b]),
             None => samples.velocities[b],
         };
-        walls.place(positions, &Volumes::Sampled, velocity, &self.frame)?;
+        walls.place_samples(samples.positions.len(), position, velocity, &self.frame)?;
         walls.meet(fields, &state.positions, &self.frame);
         let pushed = samples.bodies.iter().any(|&body| (body as usize) < reactions.bodies.len());
         wall_impulses.clear();
@@ -308,9 +307,8 @@ impl Step<'_, '_> {
         }
 
         let moved = |f: usize| others.velocities[f] + reactions.foreign[f] * others.inverse_masses[f];
-        let positions = others.positions.iter().zip(others.velocities);
-        let positions = positions.map(|(&position, &velocity)| position + velocity * self.since);
-        foreign.place(positions, &Volumes::Given(others.volumes), moved, &self.frame)?;
+        let position = |f: usize| others.positions[f] + others.velocities[f] * self.since;
+        foreign.place_foreign(neighbours, others.volumes, position, moved, &self.frame)?;
         foreign.meet(fields, &state.positions, &self.frame);
         foreign.look_back();
         foreign_impulses.clear();

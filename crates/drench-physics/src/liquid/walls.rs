@@ -25,10 +25,12 @@ const LAYER: f64 = 0.700_3;
 /// Points that the liquid feels, in z-order.
 #[derive(Debug, Default)]
 pub(crate) struct Walls {
-    /// Where the points are, as given [m].
+    /// Where the points are that count [m], which of those given they are, and their volumes if these are given [m3].
     placed: Vec<DVec3>,
-    /// Their volumes as given [m3].
+    chosen: Vec<u32>,
     volumes: Vec<f64>,
+    /// Which of those given are near the liquid.
+    near: Vec<bool>,
     origin: DVec3,
     neighbours: Neighbours,
     /// In z-order; masses are ψ [kg].
@@ -46,7 +48,7 @@ pub(crate) struct Walls {
 }
 
 /// How many volumes the points come with.
-pub(crate) enum Volumes<'a> {
+enum Volumes<'a> {
     /// They are samples of surfaces: from the samples around them.
     Sampled,
     /// Given [m3].
@@ -59,37 +61,75 @@ impl Walls {
         self.placed.len()
     }
 
-    /// Where a point, as given, is now [m].
-    pub fn position(&self, given: usize) -> DVec3 {
-        self.placed[given]
+    /// Where a sample is now [m].
+    pub fn position(&self, sample: usize) -> DVec3 {
+        self.placed[sample]
     }
 
     /// The point, as given, that is at this place of the z-order.
     pub fn given(&self, place: usize) -> usize {
-        self.neighbours.order()[place] as usize
+        self.chosen[self.neighbours.order()[place] as usize] as usize
     }
 
-    /// Puts the points where they are now. Nothing is done if nothing changed.
-    pub fn place(
+    /// Puts samples of solids where they are now. Nothing is done if nothing changed.
+    pub fn place_samples(
         &mut self,
-        positions: impl ExactSizeIterator<Item = DVec3>,
+        count: usize,
+        position: impl Fn(usize) -> DVec3 + Sync,
+        velocity: impl Fn(usize) -> DVec3 + Sync,
+        frame: &Frame,
+    ) -> Result<(), PhysicsError> {
+        self.mirror = 2.0;
+        let points = (0..count).map(|i| (i, position(i)));
+        self.place(points, &Volumes::Sampled, velocity, frame)
+    }
+
+    /// Puts foreign particles of these volumes [m3] where they are now: those of them that `liquid`, in cells of one support, may feel.
+    pub fn place_foreign(
+        &mut self,
+        liquid: &Neighbours,
+        volumes: &[f64],
+        position: impl Fn(usize) -> DVec3 + Sync,
+        velocity: impl Fn(usize) -> DVec3 + Sync,
+        frame: &Frame,
+    ) -> Result<(), PhysicsError> {
+        self.mirror = 1.0;
+        let mut near = std::mem::take(&mut self.near);
+        near.resize(volumes.len(), false);
+        near.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(i, near)| {
+            *near = liquid.any_around(liquid.cell_of(position(i)));
+        });
+        let points = (0..volumes.len()).filter(|&i| near[i]).map(|i| (i, position(i)));
+        let placed = self.place(points, &Volumes::Given(volumes), velocity, frame);
+        self.near = near;
+        placed
+    }
+
+    /// Puts these points there, with their numbers.
+    fn place(
+        &mut self,
+        points: impl Iterator<Item = (usize, DVec3)>,
         volumes: &Volumes,
         velocity: impl Fn(usize) -> DVec3 + Sync,
         frame: &Frame,
     ) -> Result<(), PhysicsError> {
-        let mut changed = positions.len() != self.placed.len() || self.origin != frame.origin;
-        self.placed.resize(positions.len(), DVec3::ZERO);
-        for (placed, position) in self.placed.iter_mut().zip(positions) {
-            changed |= *placed != position;
-            *placed = position;
+        let (mut changed, mut count) = (self.origin != frame.origin, 0);
+        for (number, position) in points {
+            let volume = if let Volumes::Given(volumes) = volumes { volumes[number] } else { 0.0 };
+            if count == self.placed.len() {
+                self.placed.push(DVec3::NAN);
+                self.chosen.push(0);
+                self.volumes.push(0.0);
+            }
+            let known = (self.placed[count], self.chosen[count] as usize, self.volumes[count]);
+            changed |= known != (position, number, volume);
+            (self.placed[count], self.chosen[count], self.volumes[count]) = (position, number as u32, volume);
+            count += 1;
         }
-        self.mirror = if matches!(volumes, Volumes::Sampled) { 2.0 } else { 1.0 };
-        if let Volumes::Given(given) = volumes
-            && self.volumes != *given
-        {
-            self.volumes = given.to_vec();
-            changed = true;
-        }
+        changed |= count < self.placed.len();
+        self.placed.truncate(count);
+        self.chosen.truncate(count);
+        self.volumes.truncate(count);
         if changed {
             self.origin = frame.origin;
             self.neighbours
@@ -98,8 +138,8 @@ impl Walls {
             let order = self.neighbours.order();
             let position = |i: usize| frame.local(self.placed[order[i] as usize]);
             match volumes {
-                Volumes::Given(volumes) => {
-                    let mass = |i: usize| (frame.density * volumes[order[i] as usize]) as f32;
+                Volumes::Given(_) => {
+                    let mass = |i: usize| (frame.density * self.volumes[order[i] as usize]) as f32;
                     self.points.set(order.len(), position, mass);
                 }
                 Volumes::Sampled => {
@@ -108,11 +148,11 @@ impl Walls {
                 }
             }
         }
-        let order = self.neighbours.order();
+        let (order, chosen) = (self.neighbours.order(), &self.chosen);
         self.velocities.resize(order.len(), f32x4::ZERO);
         self.velocities.par_chunks_mut(PIECE).zip(order.par_chunks(PIECE)).for_each(|(velocities, order)| {
             for (v, &i) in velocities.iter_mut().zip(order) {
-                *v = lanes(velocity(i as usize));
+                *v = lanes(velocity(chosen[i as usize] as usize));
             }
         });
         Ok(())

@@ -100,7 +100,8 @@ impl Case {
     /// Runs the check.
     pub fn run(&self) -> Result<Outcome, SimError> {
         let start = Instant::now();
-        let Measured { expected, got, tolerance, error } = (self.run)()?;
+        // By a thread of the pool, as a simulation runs.
+        let Measured { expected, got, tolerance, error } = rayon::scope(|_| (self.run)())?;
         Ok(Outcome {
             name: self.name,
             law: self.law,
