@@ -292,7 +292,8 @@ impl Renderer {
 
     fn spread_sky(&self, mut low: Vec3, mut high: Vec3, ambient: &mut Ambient) {
         let margin = 0.25 * (high - low).max_element();
-        let mut around = 0.05 * margin;
+        // A few cells in the open, so that light comes smoothly around edges.
+        let mut around = 0.5 * margin;
         if let Some(ground) = &self.settings.ground
             && high.y > ground.height
             && low.y - ground.height < 2.0 * margin
