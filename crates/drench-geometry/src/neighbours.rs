@@ -60,6 +60,9 @@ struct Block {
 }
 
 impl Block {
+    /// No block.
+    const NONE: Self = Self { key: EMPTY, occupied: 0, first: 0 };
+
     /// The number of an occupied cell of this block.
     #[inline]
     fn number(&self, key: u64) -> Option<usize> {
@@ -92,11 +95,40 @@ const fn slabs() -> [[u64; 16]; 3] {
     slabs
 }
 
-/// One of three cells along an axis: its bits of the key, and of the number among the blocks around.
-#[derive(Clone, Copy, Debug)]
-struct Along {
-    key: u64,
-    block: usize,
+/// The 27 cells around one. Three along an axis lie in two blocks at most, so that eight blocks have all of them.
+struct Around {
+    /// For each axis and each of its three cells: the cell's bits of the key within its block, and the block's of its number among the eight.
+    cells: [[(u64, usize); 3]; 3],
+    /// For each axis and both blocks: which of the block's four places are meant, as bits, and the block's bits of its key.
+    slabs: [[(usize, u64); 2]; 3],
+}
+
+impl Around {
+    /// Around a cell whose coordinates are counted from the lowest; what is out of bounds is left out.
+    #[inline]
+    fn new(cell: [i64; 3]) -> Self {
+        let (mut cells, mut slabs) = ([[(0, 0); 3]; 3], [[(0, 0); 2]; 3]);
+        for axis in 0..3 {
+            let first = cell[axis] - 1;
+            for (at, cell) in (first..).zip(&mut cells[axis]) {
+                let (block, place) = (((at >> 2) - (first >> 2)) as usize, at & 3);
+                *cell = (spread(place) << axis, block << axis);
+                if (0..=MOST_CELLS + 1).contains(&at) {
+                    let slab = &mut slabs[axis][block];
+                    *slab = (slab.0 | 1 << place, spread(at >> 2) << axis);
+                }
+            }
+        }
+        Self { cells, slabs }
+    }
+
+    /// The key of one of the eight blocks, and which of its cells are meant; none if it has none of them.
+    #[inline]
+    fn block(&self, number: usize) -> Option<(u64, u64)> {
+        let [x, y, z] = std::array::from_fn(|axis| self.slabs[axis][number >> axis & 1]);
+        let cells = SLABS[0][x.0] & SLABS[1][y.0] & SLABS[2][z.0];
+        (cells != 0).then_some((x.1 | y.1 | z.1, cells))
+    }
 }
 
 /// Keys and the points they belong to. Atomics, because pieces scatter into one array; each entry is written once.
@@ -264,7 +296,7 @@ impl Neighbours {
         let count = 1 + self.keys.windows(2).filter(|pair| pair[0] >> 6 != pair[1] >> 6).count();
         let slots = (2 * count).next_power_of_two();
         self.shift = 64 - slots.trailing_zeros();
-        self.blocks.resize(slots, Block { key: EMPTY, occupied: 0, first: 0 });
+        self.blocks.resize(slots, Block::NONE);
         let mut current = (EMPTY, 0);
         for (cell, &key) in self.keys.iter().enumerate() {
             let (block, bit) = (key >> 6, 1_u64 << (key & 63));
@@ -334,13 +366,19 @@ impl Neighbours {
 
     /// The number of an occupied cell.
     #[inline]
-    fn number(&self, [x, y, z]: [i32; 3]) -> Option<usize> {
-        let cell = I64Vec3::new(i64::from(x), i64::from(y), i64::from(z)) - self.low;
+    fn number(&self, cell: [i32; 3]) -> Option<usize> {
+        let cell = I64Vec3::from(self.counted(cell));
         if self.blocks.is_empty() || cell.min_element() < 0 || cell.max_element() > MOST_CELLS + 1 {
             return None;
         }
         let key = interleave(cell);
         self.blocks[self.slot(key >> 6)].number(key)
+    }
+
+    /// A cell, counted from the lowest.
+    #[inline]
+    fn counted(&self, cell: [i32; 3]) -> [i64; 3] {
+        (I64Vec3::from(cell.map(i64::from)) - self.low).to_array()
     }
 
     /// Calls `visit` with every point in the 27 cells around `p`: all within one cell's edge of it, and some more.
@@ -353,50 +391,25 @@ impl Neighbours {
 
     /// Whether one of the 27 cells around and including `cell` holds points.
     pub fn any_around(&self, cell: [i32; 3]) -> bool {
-        let low = self.low.to_array();
-        // Three cells along an axis are in two blocks at most: which of their places are meant, and the bits of the blocks' keys.
-        let mut sets = [[0_usize; 2]; 3];
-        let mut keys = [[0_u64; 2]; 3];
-        for axis in 0..3 {
-            let first = i64::from(cell[axis]) - 1 - low[axis];
-            for at in (first..first + 3).filter(|at| (0..=MOST_CELLS + 1).contains(at)) {
-                let block = ((at >> 2) - (first >> 2)) as usize;
-                sets[axis][block] |= 1 << (at & 3);
-                keys[axis][block] = spread(at >> 2) << axis;
-            }
-        }
-        let meant = |axis: usize| (0..2).filter(move |&block| sets[axis][block] != 0);
-        !self.blocks.is_empty()
-            && meant(2).any(|z| {
-                meant(1).any(|y| {
-                    meant(0).any(|x| {
-                        let cells = SLABS[0][sets[0][x]] & SLABS[1][sets[1][y]] & SLABS[2][sets[2][z]];
-                        self.blocks[self.slot(keys[0][x] | keys[1][y] | keys[2][z])].occupied & cells != 0
-                    })
-                })
-            })
+        let around = Around::new(self.counted(cell));
+        let holds = |(key, cells): (u64, u64)| self.blocks[self.slot(key)].occupied & cells != 0;
+        !self.blocks.is_empty() && (0..8).filter_map(|number| around.block(number)).any(holds)
     }
 
     /// Where the points of the 27 cells around and including `cell` are in the order, cell by cell.
     #[inline]
     pub fn around(&self, cell: [i32; 3]) -> impl Iterator<Item = Range<usize>> + '_ {
-        let low = self.low.to_array();
-        // Three cells along an axis are in two blocks at most: eight lookups are enough for all 27.
-        let axes: [[Option<Along>; 3]; 3] = std::array::from_fn(|axis| {
-            let first = i64::from(cell[axis]) - 1 - low[axis];
-            std::array::from_fn(|k| {
-                let at = first + k as i64;
-                (!self.blocks.is_empty() && (0..=MOST_CELLS + 1).contains(&at))
-                    .then(|| Along { key: spread(at) << axis, block: (((at >> 2) - (first >> 2)) as usize) << axis })
-            })
-        });
-        let mut blocks: [Option<Block>; 8] = [None; 8];
-        let cells = if self.any_around(cell) { 27 } else { 0 };
-        (0..cells).filter_map(move |k| {
-            let (x, y, z) = (axes[0][k % 3]?, axes[1][k / 3 % 3]?, axes[2][k / 9]?);
-            let key = x.key | y.key | z.key;
-            let block = blocks[x.block | y.block | z.block].get_or_insert_with(|| self.blocks[self.slot(key >> 6)]);
-            let number = block.number(key)?;
+        let around = Around::new(self.counted(cell));
+        let (mut blocks, mut any) = ([Block::NONE; 8], false);
+        for (number, found) in blocks.iter_mut().enumerate().filter(|_| !self.blocks.is_empty()) {
+            if let Some((key, cells)) = around.block(number) {
+                *found = self.blocks[self.slot(key)];
+                any |= found.occupied & cells != 0;
+            }
+        }
+        (0..if any { 27 } else { 0 }).filter_map(move |k| {
+            let (x, y, z) = (around.cells[0][k % 3], around.cells[1][k / 3 % 3], around.cells[2][k / 9]);
+            let number = blocks[x.1 | y.1 | z.1].number(x.0 | y.0 | z.0)?;
             Some(self.starts[number] as usize..self.starts[number + 1] as usize)
         })
     }

@@ -47,14 +47,6 @@ pub(crate) struct Walls {
     pub mirror: f32,
 }
 
-/// How many volumes the points come with.
-enum Volumes<'a> {
-    /// They are samples of surfaces: from the samples around them.
-    Sampled,
-    /// Given [m3].
-    Given(&'a [f64]),
-}
-
 impl Walls {
     /// How many points there are.
     pub fn len(&self) -> usize {
@@ -81,7 +73,7 @@ impl Walls {
     ) -> Result<(), PhysicsError> {
         self.mirror = 2.0;
         let points = (0..count).map(|i| (i, position(i)));
-        self.place(points, &Volumes::Sampled, velocity, frame)
+        self.place(points, None, velocity, frame)
     }
 
     /// Puts foreign particles of these volumes [m3] where they are now: those of them that `liquid`, in cells of one support, may feel.
@@ -100,22 +92,22 @@ impl Walls {
             *near = liquid.any_around(liquid.cell_of(position(i)));
         });
         let points = (0..volumes.len()).filter(|&i| near[i]).map(|i| (i, position(i)));
-        let placed = self.place(points, &Volumes::Given(volumes), velocity, frame);
+        let placed = self.place(points, Some(volumes), velocity, frame);
         self.near = near;
         placed
     }
 
-    /// Puts these points there, with their numbers.
+    /// Puts these points there, with their numbers. Volumes are those given [m3]; samples of surfaces have theirs from the samples around them.
     fn place(
         &mut self,
         points: impl Iterator<Item = (usize, DVec3)>,
-        volumes: &Volumes,
+        volumes: Option<&[f64]>,
         velocity: impl Fn(usize) -> DVec3 + Sync,
         frame: &Frame,
     ) -> Result<(), PhysicsError> {
         let (mut changed, mut count) = (self.origin != frame.origin, 0);
         for (number, position) in points {
-            let volume = if let Volumes::Given(volumes) = volumes { volumes[number] } else { 0.0 };
+            let volume = volumes.map_or(0.0, |volumes| volumes[number]);
             if count == self.placed.len() {
                 self.placed.push(DVec3::NAN);
                 self.chosen.push(0);
@@ -138,11 +130,11 @@ impl Walls {
             let order = self.neighbours.order();
             let position = |i: usize| frame.local(self.placed[order[i] as usize]);
             match volumes {
-                Volumes::Given(_) => {
+                Some(_) => {
                     let mass = |i: usize| (frame.density * self.volumes[order[i] as usize]) as f32;
                     self.points.set(order.len(), position, mass);
                 }
-                Volumes::Sampled => {
+                None => {
                     self.points.set(order.len(), position, |_| 1.0);
                     self.weigh(frame);
                 }
