@@ -1,0 +1,37 @@
+//! Every built-in scene, in its smallest size, comes out as it says it does.
+
+mod common;
+
+use common::Place;
+use serde_json::Value;
+use std::fs;
+use std::sync::Mutex;
+use std::thread;
+
+#[test]
+fn every_built_in_scene_meets_its_own_expectations() {
+    let place = Place::new();
+    let list: Value = serde_json::from_str(&place.drench("scenes --json").exits(0).out).unwrap();
+    let waiting = Mutex::new(list.as_array().unwrap().iter().map(|scene| scene["name"].as_str().unwrap()));
+    let next = || waiting.lock().unwrap().next();
+    // Small scenes do not fill several threads; several scenes do.
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(2, Into::into) {
+            scope.spawn(|| {
+                while let Some(name) = next() {
+                    comes_out(&place, name);
+                }
+            });
+        }
+    });
+}
+
+fn comes_out(place: &Place, name: &str) {
+    place.drench(&format!("run {name} --size tiny --no-render --threads 1 --out {name}")).exits(0);
+    let stats = fs::read_to_string(place.path(name).join("stats.jsonl")).expect("the run has statistics");
+    for line in stats.lines() {
+        let frame: Value = serde_json::from_str(line).expect("statistics are JSON");
+        let error = frame["water"]["error"].as_f64().unwrap_or(0.0);
+        assert!(error.abs() <= 1e-9, "{name}: water error {error} in frame {}", frame["frame"]);
+    }
+}
