@@ -15,7 +15,7 @@ pub struct FrameStats {
     pub frame: u32,
     /// Simulated time [s].
     pub time: f64,
-    /// Substeps since the frame before.
+    /// Substeps since the frame before, or the parts that these were made in.
     pub steps: u32,
     /// Shortest substep [s].
     pub dt_min: f64,

@@ -24,9 +24,7 @@ use drench_physics::strands::{
     self, Environment, Material, Method, StrandModel, StrandScratch, StrandState, Tip, csm, dftl, pbd,
 };
 use drench_physics::synthetic::HairyBall;
-use drench_scene::{Scene, Source};
 use glam::DVec3;
-use std::path::PathBuf;
 use std::time::Instant;
 
 /// One workload.
@@ -484,12 +482,6 @@ fn heap(count: usize) -> Result<Vec<f64>, SimError> {
             Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(tally.steps))
         })
         .collect()
-}
-
-/// A scene that is written for a bench.
-pub(crate) fn scene_of(text: String) -> Scene {
-    let source = Source::Text { name: "experiment".to_owned(), text, directory: PathBuf::new() };
-    drench_scene::load(source, None, &[]).expect("scenes of benches and checks are sound")
 }
 
 /// Time of a substep [ms] in each of so many frames of `steps` substeps.

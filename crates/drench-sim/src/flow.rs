@@ -14,6 +14,7 @@ use drench_physics::grains::{self, fill};
 use drench_physics::liquid::{self, Foreign, LiquidModel, NO_BODY, Reactions};
 use drench_physics::wetting::{self, soak};
 use glam::DVec3;
+use std::ops::Range;
 
 /// The grains near the liquid, and hair that gets wet, as it feels them.
 #[derive(Debug, Default)]
@@ -34,6 +35,40 @@ pub struct ForeignScratch {
 
 /// How fast liquid comes to the velocity of grains that fill all of space [1/s].
 const DRAG: f64 = 200.0;
+
+/// How far, in spacings, liquid under pressure may push grains before these find out what they lean on.
+const YIELD: f64 = 0.2;
+/// Most parts of a substep.
+const MOST_PARTS: f64 = 64.0;
+
+/// How many parts a substep of `dt` seconds is made in. Grains give way to the liquid as if they were loose, and lean on each other afterwards: where both
+/// meet they take turns at every step of the liquid, and while grains go no farther than [`YIELD`] under the pressure among them. Liquid
+/// that rests on sand would sink into it otherwise, and heave.
+pub fn parts(model: &Model, state: &State, dt: f64) -> Result<u32, PhysicsError> {
+    let Some(body) = &model.liquid else { return Ok(1) };
+    let liquid = &state.liquid;
+    let reach = DVec3::splat(body.model.support());
+    let (low, high) = state.grains.iter().flat_map(|grains| &grains.positions).fold(NOWHERE, enclose);
+    let (low, high) = (low - reach, high + reach);
+    let near = |i: usize| liquid.positions[i].cmpge(low).all() && liquid.positions[i].cmple(high).all();
+    let add = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
+    let count = |range: Range<usize>| {
+        range.filter(|&i| near(i)).fold([0.0; 3], |sum, i| {
+            let pressure = f64::from(liquid.pressures[i]);
+            add(sum, [1.0, if pressure > 0.0 { 1.0 } else { 0.0 }, pressure])
+        })
+    };
+    let [near, pressed, sum] = ordered::reduce(liquid.len(), [0.0; 3], count, add);
+    if near == 0.0 {
+        return Ok(1);
+    }
+    let (step, _) = liquid::longest_step(&body.model, liquid, model.scene.simulation.gravity, 0.0)?;
+    // Pressures are p/rho^2; twice the mean is that at the bottom. What yields to p sets off at this speed.
+    let speed = (2.0 * sum / pressed.max(1.0) * body.model.material.density).sqrt();
+    // A NaN is no less than the step: the liquid will find it.
+    let step = step.min(YIELD * body.model.spacing / speed.max(f64::MIN_POSITIVE));
+    Ok((dt / step - 1e-9).ceil().clamp(1.0, MOST_PARTS) as u32)
+}
 
 /// Liquid and grains of one substep: what enters and leaves, then the liquid among the grains as they are, then the grains
 /// with what the liquid does to them, then the water that goes from one to the other.
@@ -87,6 +122,7 @@ fn liquid(
             velocities: &foreign.velocities,
             volumes: &foreign.volumes,
             inverse_masses: &foreign.inverse_masses,
+            loose: foreign.numbers.len(),
             drag: DRAG,
         },
     };
@@ -178,8 +214,7 @@ impl ForeignScratch {
         let (drops, speed) = (&state.liquid.positions, |velocities: &[DVec3]| {
             ordered::max(velocities.len(), 0.0, |i| velocities[i].length_squared()).sqrt()
         });
-        let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        let (low, high) = drops.iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)));
+        let (low, high) = drops.iter().fold(NOWHERE, enclose);
         let mut first = 0;
         for (body, grains) in model.grains.iter().zip(&state.grains) {
             // Twice the way that they go, because collisions may make them faster meanwhile.
@@ -215,6 +250,14 @@ impl ForeignScratch {
             self.forces[number as usize] = *push / dt;
         }
     }
+}
+
+/// Bounds of nothing.
+const NOWHERE: (DVec3, DVec3) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+
+/// Bounds that hold one more point.
+fn enclose((low, high): (DVec3, DVec3), point: &DVec3) -> (DVec3, DVec3) {
+    (low.min(*point), high.max(*point))
 }
 
 fn diverged(span: Span, stage: &'static str) -> impl Fn(PhysicsError) -> SimError {

@@ -13,6 +13,7 @@ mod convert;
 pub mod cords;
 mod error;
 mod estimate;
+mod experiment;
 mod flow;
 mod grains;
 mod grooms;

@@ -7,7 +7,7 @@ use crate::capture;
 use crate::checkpoint;
 use crate::collisions::{CollisionModel, CollisionScratch};
 use crate::cords::{self, CordWorking};
-use crate::flow::ForeignScratch;
+use crate::flow::{self, ForeignScratch};
 use crate::hair::{self, HairWorking};
 use crate::report::{Report, peak_memory_mb};
 use crate::solids::{SolidModel, Span};
@@ -134,34 +134,41 @@ impl Simulation {
     pub fn begin_unless(&mut self, stop: impl Fn() -> bool) -> Result<Option<FrameStats>, SimError> {
         let dt = self.dt();
         let steps = (self.world.model.scene.simulation.settle / dt).round() as u64;
-        let (mut report, start) = (Report::default(), time::Instant::now());
+        let (mut report, start, mut taken) = (Report::default(), time::Instant::now(), 0);
         for _ in 0..steps {
             if stop() {
                 return Ok(None);
             }
-            self.step(Span { dt, ..Span::at(0.0) }, &mut report)?;
+            taken += self.step(Span { dt, ..Span::at(0.0) }, &mut report)?;
         }
-        self.statistics(report, start, steps as u32).map(Some)
+        self.statistics(report, start, taken).map(Some)
     }
 
     /// One frame further; its figures.
     pub fn advance_frame(&mut self) -> Result<FrameStats, SimError> {
         let dt = self.dt();
         let substeps = u64::from(self.world.model.scene.simulation.substeps);
-        let (mut report, start) = (Report::default(), time::Instant::now());
+        let (mut report, start, mut taken) = (Report::default(), time::Instant::now(), 0);
         for step in 1..=substeps {
             let done = u64::from(self.world.state.frame) * substeps + step;
             let span = Span { from: (done - 1) as f64 * dt, to: done as f64 * dt, dt };
-            self.step(span, &mut report)?;
+            taken += self.step(span, &mut report)?;
         }
         self.world.state.frame += 1;
-        self.statistics(report, start, substeps as u32)
+        self.statistics(report, start, taken)
     }
 
-    /// One substep, by a thread of the pool: work that is shared out from outside of it waits for threads to wake up, a hundred times
-    /// over.
-    fn step(&mut self, span: Span, report: &mut Report) -> Result<(), SimError> {
-        rayon::scope(|_| substep(&mut self.world, span, report))
+    /// One substep, in as many parts as it needs, which it returns; by a thread of the pool: work that is shared out from outside of it waits for threads
+    /// to wake up, a hundred times over.
+    fn step(&mut self, span: Span, report: &mut Report) -> Result<u32, SimError> {
+        let World { model, state, .. } = &self.world;
+        let parts = flow::parts(model, state, span.dt).map_err(|source| SimError::Diverged {
+            time: span.from,
+            stage: "liquid",
+            source,
+        })?;
+        rayon::scope(|_| span.parts(parts).try_for_each(|part| substep(&mut self.world, part, report)))?;
+        Ok(parts)
     }
 
     /// Frames done so far.

@@ -49,6 +49,14 @@ impl Span {
     pub fn at(time: f64) -> Self {
         Self { from: time, to: time, dt: 0.0 }
     }
+
+    /// The same time in equal parts.
+    pub fn parts(self, count: u32) -> impl Iterator<Item = Self> {
+        let at = move |k: u32| {
+            if k == count { self.to } else { self.from + (self.to - self.from) * (f64::from(k) / f64::from(count)) }
+        };
+        (0..count).map(move |k| Self { from: at(k), to: at(k + 1), dt: self.dt / f64::from(count) })
+    }
 }
 
 /// What never changes about a solid.

@@ -37,6 +37,7 @@
 
 use super::fields::{Fields, dot, for_each_row};
 use super::rows::{PIECE, Rows};
+use super::walls::Walls;
 use crate::error::{PhysicsError, check};
 use rayon::prelude::*;
 use wide::f32x4;
@@ -88,18 +89,25 @@ pub(crate) struct Solved {
 }
 
 /// Finds the pressure that keeps velocities from compressing the liquid.
-pub(crate) fn solve_divergence(fields: &mut Fields, rest: f64, dt: f64, parameters: &Parameters) -> Solved {
+pub(crate) fn solve_divergence(
+    fields: &mut Fields,
+    foreign: &mut Walls,
+    rest: f64,
+    dt: f64,
+    parameters: &Parameters,
+) -> Solved {
     let (rest, rate) = (rest as f32, (1.0 / dt) as f32);
     // What divergence is left compresses the liquid in every step: it should not be more than the drift is taken back by.
     let error = parameters.divergence_error.min(f64::from(DRIFT) * parameters.density_error);
     let problem = Problem { error, least: 2, most: parameters.most_iterations, rest, rate };
     let thin = THIN * rest;
-    let loose = LOOSE * rest;
-    solve(fields, &problem, |density| {
+    let settled = LOOSE * rest;
+    let loose = Some(foreign).filter(|foreign| foreign.is_loose());
+    solve(fields, loose, &problem, |density| {
         rate * match density {
             dense if dense > rest => DRIFT * (dense - rest),
             spray if spray < thin => spray - rest,
-            density => SETTLING * (density - loose).min(0.0),
+            density => SETTLING * (density - settled).min(0.0),
         }
     })
 }
@@ -108,7 +116,7 @@ pub(crate) fn solve_divergence(fields: &mut Fields, rest: f64, dt: f64, paramete
 pub(crate) fn solve_density(fields: &mut Fields, rest: f64, dt: f64, parameters: &Parameters) -> Solved {
     let (rest, rate) = (rest as f32, (1.0 / dt) as f32);
     let problem = Problem { error: parameters.density_error, least: 1, most: parameters.most_iterations, rest, rate };
-    solve(fields, &problem, |density| (density - rest) * rate)
+    solve(fields, None, &problem, |density| (density - rest) * rate)
 }
 
 struct Problem {
@@ -128,17 +136,22 @@ struct Progress {
     uphill: f64,
 }
 
-/// Finds κ and leaves v = v* − G κ. `source` gives what is added to D v for a density.
-fn solve(fields: &mut Fields, problem: &Problem, source: impl Fn(f32) -> f32 + Sync) -> Solved {
+/// Finds κ and leaves v = v* − G κ. `source` gives what is added to D v for a density; `loose` are foreign points that go along.
+fn solve(
+    fields: &mut Fields,
+    mut loose: Option<&mut Walls>,
+    problem: &Problem,
+    source: impl Fn(f32) -> f32 + Sync,
+) -> Solved {
     let count = fields.v.len();
     std::mem::swap(&mut fields.v, &mut fields.free);
     fields.kappa_last.copy_from_slice(&fields.kappa);
-    apply(fields);
+    apply(fields, loose.as_deref_mut());
     // A residual r is an error of r / (rest · rate); the mean is over all particles.
     let scale = 1.0 / (f64::from(problem.rest) * f64::from(problem.rate) * count.max(1) as f64);
     let (mut momentum, mut iterations) = (1.0_f64, 0);
     loop {
-        let progress = improve(fields, &source);
+        let progress = improve(fields, loose.as_deref(), &source);
         let error = progress.error * scale;
         if iterations >= problem.most || (iterations >= problem.least && error <= problem.error) || !error.is_finite() {
             return Solved { iterations, error };
@@ -150,13 +163,16 @@ fn solve(fields: &mut Fields, problem: &Problem, source: impl Fn(f32) -> f32 + S
         let beta = ((momentum - 1.0) / next) as f32;
         momentum = next;
         extrapolate(fields, beta);
-        apply(fields);
+        apply(fields, loose.as_deref_mut());
         iterations += 1;
     }
 }
 
 /// v = v* − G κ.
-fn apply(fields: &mut Fields) {
+fn apply(fields: &mut Fields, loose: Option<&mut Walls>) {
+    if let Some(loose) = loose {
+        loose.go_along(fields);
+    }
     let Fields { points, rows, v, free, wall, kappa, .. } = fields;
     let x = &points.x;
     for_each_row(rows, v, |i, others, weights| {
@@ -180,7 +196,7 @@ fn apply(fields: &mut Fields) {
 }
 
 /// One projected step: κ_next from κ and the residual at v.
-fn improve(fields: &mut Fields, source: &(impl Fn(f32) -> f32 + Sync)) -> Progress {
+fn improve(fields: &mut Fields, loose: Option<&Walls>, source: &(impl Fn(f32) -> f32 + Sync)) -> Progress {
     let Fields { points, rows, v, density, wall, wall_rate, inverse_diagonal, kappa, kappa_next, kappa_last, .. } =
         fields;
     let x = &points.x;
@@ -195,7 +211,8 @@ fn improve(fields: &mut Fields, source: &(impl Fn(f32) -> f32 + Sync)) -> Progre
                 continue;
             }
             let (others, weights) = rows.row(number);
-            let residual = source(density[i]) + rate_of(x, v, i, others, weights) + dot(v[i], wall[i]) - wall_rate[i];
+            let wall_rate = wall_rate[i] + loose.map_or(0.0, |loose| loose.gained_rate(piece, number, x[i]));
+            let residual = source(density[i]) + rate_of(x, v, i, others, weights) + dot(v[i], wall[i]) - wall_rate;
             *next = (kappa[i] + STEP * residual * inverse).max(0.0);
             // Too little pressure, or pressure where there should be less.
             progress.error += f64::from(if kappa[i] > 0.0 { residual.abs() } else { residual.max(0.0) });

@@ -35,7 +35,7 @@ mod tests;
 
 pub use material::Material;
 pub use state::{Droplet, LiquidState};
-pub use step::{LiquidScratch, Tally, solve};
+pub use step::{LiquidScratch, Tally, longest_step, solve};
 pub use tension::cohesion;
 
 use crate::contact::Collider;
@@ -157,6 +157,9 @@ pub struct Foreign<'a> {
     pub volumes: &'a [f64],
     /// Inverse masses [1/kg]: the velocity that the liquid sees answers to the impulses of earlier steps of the substep.
     pub inverse_masses: &'a [f64],
+    /// How many of them, the first, give way to pressure while it is solved for, as what is loose does. The others give way when the step is
+    /// over, as what hangs on more than its own mass.
+    pub loose: usize,
     /// How fast liquid among foreign particles comes to their velocity, where they fill all of space [1/s].
     pub drag: f64,
 }

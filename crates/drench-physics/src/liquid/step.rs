@@ -104,7 +104,9 @@ pub fn solve(
     scratch.room.resize(state.len(), 0.0);
     let mut left = dt;
     loop {
-        let (length, hurried) = longest_step(model, state, surroundings)?;
+        let solids = surroundings.samples.velocities;
+        let solid = ordered::max(solids.len(), 0.0, |i| solids[i].length_squared()).sqrt();
+        let (length, hurried) = longest_step(model, state, surroundings.gravity, solid)?;
         let steps = (left / length - 1e-9).ceil().max(1.0);
         let length = left / steps;
         let frame = frame(model, state);
@@ -137,18 +139,17 @@ fn speed(state: &LiquidState) -> Result<f64, PhysicsError> {
     Ok(speed)
 }
 
-/// The longest step that is still stable and accurate [s], and whether it should be even shorter.
-fn longest_step(
+/// The longest step that is still stable and accurate [s] next to solids of this speed [m/s], and whether it should be even shorter.
+pub fn longest_step(
     model: &LiquidModel,
     state: &LiquidState,
-    surroundings: &Surroundings,
+    gravity: DVec3,
+    solid: f64,
 ) -> Result<(f64, bool), PhysicsError> {
     let (d, material, limits) = (model.spacing, &model.material, &model.limits);
-    let solids = surroundings.samples.velocities;
-    let solid = ordered::max(solids.len(), 0.0, |i| solids[i].length_squared()).sqrt();
     let speed = speed(state)?.max(solid);
     // With the speed that gravity adds meanwhile: s t + g t² = cfl d.
-    let gravity = surroundings.gravity.length();
+    let gravity = gravity.length();
     let reach = limits.cfl * d;
     let mut longest = 2.0 * reach / (speed + (speed * speed + 4.0 * gravity * reach).sqrt()).max(f64::MIN_POSITIVE);
     if material.surface_tension > 0.0 {
@@ -216,7 +217,7 @@ impl Step<'_, '_> {
         sort(state, scratch, self.frame.kernel.support)?;
         self.find_neighbours(state, scratch);
         self.meet_solids(state, scratch, reactions)?;
-        self.weigh_pressure(&mut scratch.fields);
+        self.weigh_pressure(scratch);
         match &self.model.method {
             Method::Dfsph(parameters) => {
                 tally.viscosity_iterations += self.apply_forces(state, scratch);
@@ -311,21 +312,29 @@ impl Step<'_, '_> {
         foreign.place_foreign(neighbours, others.volumes, position, moved, &self.frame)?;
         foreign.meet(fields, &state.positions, &self.frame);
         foreign.look_back();
+        foreign.loosen(|f| (f < others.loose).then_some(others.inverse_masses[f]));
         foreign_impulses.clear();
         foreign_impulses.resize(others.positions.len(), DVec3::ZERO);
         Ok(())
     }
 
-    /// The diagonal of D G: |Σ m_j ∇W + Σ ψ_b ∇W|² + m_i Σ m_j |∇W|².
-    fn weigh_pressure(&self, fields: &mut Fields) {
-        let Fields { points, gradient, wall, inverse_diagonal, .. } = fields;
+    /// The diagonal of D G: |Σ m_j ∇W + Σ ψ_b ∇W|² + m_i Σ m_j |∇W|², and what loose points add.
+    fn weigh_pressure(&self, scratch: &mut LiquidScratch) {
+        let LiquidScratch { fields, foreign, .. } = scratch;
+        let mut diagonal = std::mem::take(&mut fields.inverse_diagonal);
         // Below this, pressure would need more than all neighbours on one side to get hold of the particle.
         let least = (1e-6 * (self.frame.density / self.model.spacing).powi(2)) as f32;
-        inverse_diagonal.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(i, inverse)| {
-            let total = gradient[i] + wall[i];
-            let diagonal = dot(total, total) + points.masses[i] * *inverse;
-            *inverse = if diagonal > least { 1.0 / diagonal } else { 0.0 };
+        diagonal.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(i, diagonal)| {
+            let total = fields.gradient[i] + fields.wall[i];
+            *diagonal = dot(total, total) + fields.points.masses[i] * *diagonal;
         });
+        if foreign.is_loose() {
+            foreign.weigh_loose(fields, &mut diagonal);
+        }
+        diagonal.par_iter_mut().with_min_len(PIECE).for_each(|diagonal| {
+            *diagonal = if *diagonal > least { 1.0 / *diagonal } else { 0.0 };
+        });
+        fields.inverse_diagonal = diagonal;
     }
 
     /// Gravity in double precision; surface tension, viscosity and drag, which depend on neighbours, in single.
@@ -466,7 +475,8 @@ impl Step<'_, '_> {
         let dt = self.dt as f32;
         let warm = scratch.fields.kappa.iter_mut().zip(&state.pressures);
         warm.for_each(|(kappa, pressure)| *kappa = pressure * dt);
-        let solved = dfsph::solve_divergence(&mut scratch.fields, self.frame.density, self.dt, parameters);
+        let LiquidScratch { fields, foreign, .. } = scratch;
+        let solved = dfsph::solve_divergence(fields, foreign, self.frame.density, self.dt, parameters);
         let pressures = state.pressures.iter_mut().zip(&scratch.fields.kappa);
         pressures.for_each(|(pressure, kappa)| *pressure = kappa / dt);
         collect_pressure(scratch);

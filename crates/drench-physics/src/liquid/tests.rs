@@ -226,8 +226,14 @@ fn foreign_particles_get_what_the_liquid_loses_and_are_dragged_along() {
         let grains: Vec<DVec3> =
             (0..200).map(|i| Stream::new(1, "grains").direction(i) * 0.04 + DVec3::new(0.05, 0.05, 0.05)).collect();
         let (still, volumes, inverse) = ([DVec3::ZERO; 200], [2e-7; 200], [2000.0; 200]);
-        let foreign =
-            Foreign { positions: &grains, velocities: &still, volumes: &volumes, inverse_masses: &inverse, drag: 30.0 };
+        let foreign = Foreign {
+            positions: &grains,
+            velocities: &still,
+            volumes: &volumes,
+            inverse_masses: &inverse,
+            loose: 0,
+            drag: 30.0,
+        };
         let surroundings = Surroundings { foreign, ..Surroundings::empty(DVec3::ZERO) };
         let mut impulses = [DVec3::ZERO; 200];
         let before = state.momentum();
@@ -239,6 +245,36 @@ fn foreign_particles_get_what_the_liquid_loses_and_are_dragged_along() {
         assert!(gained.x > 1e-4, "{gained}");
         assert!((state.momentum() + gained - before).length() < 1e-5 * gained.length(), "{:?}", model.method);
     }
+}
+
+#[test]
+fn a_loose_particle_goes_with_the_water_that_hits_it_and_no_faster() {
+    let model = LiquidModel::water(0.01);
+    // A sheet of particles of a tenth of the mass of the water next to them.
+    let sheet: Vec<DVec3> = (0..100)
+        .map(|i| DVec3::new(0.105, 0.005 + 0.01 * f64::from(i % 10), 0.005 + 0.01 * f64::from(i / 10)))
+        .collect();
+    let (still, volumes, inverse) = ([DVec3::ZERO; 100], [1e-6; 100], [1e4; 100]);
+    let fastest = |loose: usize| {
+        let mut state = block(&model, DVec3::ZERO, DVec3::splat(0.1));
+        state.velocities.fill(DVec3::X);
+        let foreign = Foreign {
+            positions: &sheet,
+            velocities: &still,
+            volumes: &volumes,
+            inverse_masses: &inverse,
+            loose,
+            drag: 0.0,
+        };
+        let surroundings = Surroundings { foreign, ..Surroundings::empty(DVec3::ZERO) };
+        let mut impulses = [DVec3::ZERO; 100];
+        let mut reactions = Reactions { foreign: &mut impulses, ..Reactions::default() };
+        solve(&model, &mut state, &mut LiquidScratch::default(), &surroundings, &mut reactions, 1e-3).unwrap();
+        impulses.iter().map(|impulse| impulse.x * 1e4).fold(0.0, f64::max)
+    };
+    // One that stands still until the step is over is thrown by all the water that it stopped.
+    assert!(fastest(0) > 10.0, "{}", fastest(0));
+    assert!((0.5..1.3).contains(&fastest(100)), "{}", fastest(100));
 }
 
 #[test]

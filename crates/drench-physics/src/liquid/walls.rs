@@ -7,7 +7,9 @@
 //! below it, are then in the same balance as those inside. A foreign particle does the same with its own volume: liquid among
 //! grains fills what the grains leave; it is not mirrored, and feels its volume times the gradient of pressure. The sums over samples are taken once a step; the pressure iterations see two values a particle.
 //!
-//! Whatever momentum the liquid gets from a sample, the sample gets with the opposite sign.
+//! Whatever momentum the liquid gets from a sample, the sample gets with the opposite sign. A loose point of mass m_f moves on while the pressure
+//! is solved for, by Δu_f = Σ m_i κ_i ψ_f ∇W_if / m_f: a point that stood still until the step is over would be thrown by all the momentum of the liquid that it
+//! stopped, however much heavier than itself, into the liquid on its other side, and so on: such coupling diverges at any length of the step.
 
 use super::fields::Fields;
 use super::kernel::CubicSpline;
@@ -45,6 +47,10 @@ pub(crate) struct Walls {
     begins: Vec<u32>,
     /// How often a point counts in pressure forces: twice if the liquid is mirrored in it.
     pub mirror: f32,
+    /// Inverse masses of the points that are loose [1/kg], 0 of others; empty if none is.
+    loose: Vec<f32>,
+    /// Δu, what velocity the pressure that is being solved for gives them [m/s].
+    gained: Vec<f32x4>,
 }
 
 impl Walls {
@@ -232,6 +238,78 @@ impl Walls {
         begins[0] = 0;
     }
 
+    /// Lets points that have looked back go with pressure; those that `inverse_mass` of what was given knows.
+    pub fn loosen(&mut self, inverse_mass: impl Fn(usize) -> Option<f64> + Sync) {
+        let mut loose = std::mem::take(&mut self.loose);
+        loose.clear();
+        loose.extend((0..self.len()).map(|b| inverse_mass(self.given(b)).unwrap_or(0.0) as f32));
+        if loose.iter().all(|&inverse_mass| inverse_mass == 0.0) {
+            loose.clear();
+        }
+        self.loose = loose;
+    }
+
+    /// Whether any point is loose.
+    pub fn is_loose(&self) -> bool {
+        !self.loose.is_empty()
+    }
+
+    /// Δu under the pressure κ.
+    pub fn go_along(&mut self, fields: &Fields) {
+        let mut gained = std::mem::take(&mut self.gained);
+        gained.resize(self.len(), f32x4::ZERO);
+        let Points { x, masses, .. } = &fields.points;
+        gained.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(b, gained)| {
+            let impulse = self.seen(b).iter().fold(f32x4::ZERO, |sum, &(i, weight)| {
+                let i = i as usize;
+                sum + (x[i] - self.points.x[b]) * f32x4::splat(weight * fields.kappa[i] * masses[i])
+            });
+            *gained = impulse * f32x4::splat(self.loose[b]);
+        });
+        self.gained = gained;
+    }
+
+    /// Σ ψ_f Δu_f · ∇W at a particle, given by its piece, number and place.
+    #[inline]
+    pub fn gained_rate(&self, piece: usize, number: usize, x: f32x4) -> f32 {
+        let (others, weights) = self.rows[piece].row(number);
+        let sum = others.iter().zip(weights).fold(f32x4::ZERO, |sum, (&b, &weight)| {
+            sum + (x - self.points.x[b as usize]) * self.gained[b as usize] * f32x4::splat(weight)
+        });
+        super::fields::dot(sum, f32x4::ONE)
+    }
+
+    /// Adds, to the diagonal of the answer to pressure, at least a third of the largest eigenvalue of what loose points add to
+    /// that answer: a third of the sums of its rows, Σ_f |g_if| Σ_j m_j |g_jf| / m_f with g = ψ ∇W.
+    pub fn weigh_loose(&self, fields: &Fields, diagonal: &mut [f32]) {
+        let x = &fields.points.x;
+        let pull = |i: usize, b: usize, weight: f32| {
+            let offset = x[i] - self.points.x[b];
+            super::fields::dot(offset, offset).sqrt() * weight.abs()
+        };
+        let of_point = |b: usize| {
+            let sum =
+                |sum, &(i, weight): &(u32, f32)| sum + fields.points.masses[i as usize] * pull(i as usize, b, weight);
+            self.seen(b).iter().fold(0.0, sum) * self.loose[b]
+        };
+        let of_points: Vec<f32> = (0..self.len()).into_par_iter().with_min_len(PIECE).map(of_point).collect();
+        diagonal.par_chunks_mut(PIECE).zip(&self.rows).enumerate().for_each(|(piece, (diagonal, rows))| {
+            for (number, diagonal) in diagonal.iter_mut().enumerate() {
+                let (others, weights) = rows.row(number);
+                let pulls = others
+                    .iter()
+                    .zip(weights)
+                    .map(|(&b, &weight)| pull(piece * PIECE + number, b as usize, weight) * of_points[b as usize]);
+                *diagonal += pulls.sum::<f32>() / 3.0;
+            }
+        });
+    }
+
+    /// The particles that have found a point, with their weights.
+    fn seen(&self, point: usize) -> &[(u32, f32)] {
+        &self.seen[self.begins[point] as usize..self.begins[point + 1] as usize]
+    }
+
     /// Adds up, for every point as given, the impulses [N s] that it gets. `impulse` gives what one pair exchanges, from
     /// particle, point, offset and weight. In the order of the particles, so that sums have one outcome. Points must have looked back.
     pub fn collect(
@@ -244,8 +322,7 @@ impl Walls {
             return;
         }
         let sum = |b: usize| {
-            let seen = &self.seen[self.begins[b] as usize..self.begins[b + 1] as usize];
-            seen.iter().fold(DVec3::ZERO, |sum, &(i, weight)| {
+            self.seen(b).iter().fold(DVec3::ZERO, |sum, &(i, weight)| {
                 let i = i as usize;
                 sum + vector(impulse(i, b, fields.points.x[i] - self.points.x[b], weight))
             })

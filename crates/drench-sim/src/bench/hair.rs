@@ -1,6 +1,7 @@
 //! Wet hair, all stages [Rungjiratananon2012b, table 1]: hair on a ball, and water that falls on it.
 
-use super::{scene_of, step_times};
+use super::step_times;
+use crate::experiment::scene_of;
 use crate::{SimError, Simulation};
 use drench_math::random::Stream;
 use drench_physics::synthetic::HairyBall;

@@ -1,6 +1,7 @@
 //! Sand and water together [Rungjiratananon2012, table 5.2]: a bed of sand, and water that falls on it and soaks in.
 
-use super::{scene_of, step_times};
+use super::step_times;
+use crate::experiment::scene_of;
 use crate::{SimError, Simulation};
 use drench_scene::Scene;
 
@@ -9,11 +10,11 @@ const RADIUS: f64 = 2e-3;
 const SPACING: f64 = 4e-3;
 /// Part of space that a bed is filled with when it is made.
 const FILLED: f64 = 0.525;
-/// Substep [s]: a quarter of that of most scenes with sand, because water deeper than the sand is drives it hard.
-const SUBSTEP: f64 = 1e-3;
+/// Substep [s], as in most scenes with sand.
+const SUBSTEP: f64 = 4e-3;
 /// Substeps until water and sand have met, and those that are timed.
-const FALLING: u32 = 40;
-const TIMED: u32 = 12;
+const FALLING: u32 = 10;
+const TIMED: u32 = 6;
 
 /// Time of one step of the grains [ms] among about so many of them and of liquid particles, with its share of what the liquid and the
 /// water that soaks in take in a substep. The published method has one step for everything; here, as in every scene, grains take as

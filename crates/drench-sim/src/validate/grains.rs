@@ -1,6 +1,7 @@
 //! Grains, dry and wet, against mechanics and measurements.
 
 use super::{Case, GRAVITY, Measured};
+use crate::experiment::scene_of;
 use crate::{SimError, Simulation};
 use drench_geometry::field::Field;
 use drench_math::random::Stream;
@@ -15,9 +16,7 @@ use drench_physics::region::Region;
 use drench_physics::wetting::bridge::Bridge;
 use drench_physics::wetting::grains::Wetness;
 use drench_physics::wetting::soak;
-use drench_scene::Source;
 use glam::DVec3;
-use std::path::PathBuf;
 
 const RADIUS: f64 = 5e-3;
 
@@ -61,6 +60,11 @@ pub const CASES: &[Case] = &[
         name: "grain-liquid-momentum",
         law: "momentum of water that hits and soaks into free grains, change over what it has",
         run: splash,
+    },
+    Case {
+        name: "water-on-sand",
+        law: "water that stands on sand comes to rest: its speed from 0.4 to 0.8 s, over that of a fall through its depth",
+        run: stand,
     },
     Case {
         name: "wet-front-water",
@@ -302,9 +306,7 @@ fn splash() -> Result<Measured, SimError> {
         fill = [{ kind = 'box', low = [-0.16, -0.04, -0.04], high = [-0.06, 0.04, 0.04], velocity = [1, 0, 0] }]\n\
         [[grains]]\nname = 'sand'\nradius = 0.005\nsleep = false\nwetness = {}\n\
         fill = [{ kind = 'ball', centre = [0, 0, 0], radius = 0.05 }]\n";
-    let source = Source::Text { name: "splash".to_owned(), text: text.to_owned(), directory: PathBuf::new() };
-    let scene = drench_scene::load(source, None, &[]).expect("the scene of the case is sound");
-    let mut simulation = Simulation::build(&scene)?;
+    let mut simulation = Simulation::build(&scene_of(text.to_owned()))?;
     let momentum = |simulation: &Simulation| {
         let world = simulation.world();
         let grains = world.model.grains.iter().zip(&world.state.grains);
@@ -317,4 +319,28 @@ fn splash() -> Result<Measured, SimError> {
     }
     // Pairs of liquid and grains exchange impulses in single precision, in every step of eight frames.
     Ok(Measured::at_most(1e-5, (momentum(&simulation) - before).length() / before.length()))
+}
+
+/// Water twice as deep as the sand below it, which soaks it up, in the substeps of scenes.
+fn stand() -> Result<Measured, SimError> {
+    const DEPTH: f64 = 0.112;
+    let text = format!(
+        "name = 'stand'\n\
+         simulation = {{ fps = 25, substeps = 10 }}\nground = {{ height = 0 }}\n\
+         [liquid]\nmaterial = 'water'\nspacing = 0.008\n\
+         fill = [{{ kind = 'box', low = [-0.032, 0.056, -0.032], high = [0.032, {}, 0.032] }}]\n\
+         [[solid]]\nname = 'tank'\nfriction = 0.6\nshape = {{ kind = 'tank', size = [0.064, 0.3, 0.064], wall = '2 cm' }}\n\
+         [[grains]]\nname = 'sand'\nradius = 0.004\nspeed = 0.5\nsleep = false\nwetness = {{}}\n\
+         fill = [{{ kind = 'box', low = [-0.032, 0, -0.032], high = [0.032, 0.056, 0.032] }}]\n",
+        0.056 + DEPTH
+    );
+    let mut simulation = Simulation::build(&scene_of(text))?;
+    let mut squares = Vec::new();
+    for _ in 0..20 {
+        simulation.advance_frame()?;
+        let velocities = &simulation.world().state.liquid.velocities;
+        squares.push(velocities.iter().map(|v| v.length_squared()).sum::<f64>() / velocities.len() as f64);
+    }
+    let square = squares[10..].iter().sum::<f64>() / 10.0;
+    Ok(Measured::at_most(0.04, (square / (2.0 * GRAVITY * DEPTH)).sqrt()))
 }

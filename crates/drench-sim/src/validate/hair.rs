@@ -1,7 +1,7 @@
 //! Water in hair against closed forms and conservation.
 
 use super::{Case, GRAVITY, Measured};
-use crate::bench::scene_of;
+use crate::experiment::scene_of;
 use crate::{SimError, Simulation};
 use drench_physics::synthetic::Bundle;
 use drench_physics::wetting::Liquid;
