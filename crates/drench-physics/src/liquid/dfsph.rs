@@ -31,7 +31,7 @@
 //! | κ_i | `Fields::kappa` |
 //! | v, v* | `Fields::v`, `Fields::free` |
 //! | Σ m_j ∇W, Σ ψ_b ∇W | `Fields::gradient`, `Fields::wall` |
-//! | 1 / diag(D G) | `Fields::inverse_diagonal` |
+//! | 1 / diag(D G), with no mass less than that of a full particle | `Fields::inverse_diagonal` |
 //!
 //! Breaks down: a column that is thousands of particles high needs many iterations after a sudden change of its load.
 

@@ -324,9 +324,11 @@ impl Step<'_, '_> {
         let mut diagonal = std::mem::take(&mut fields.inverse_diagonal);
         // Below this, pressure would need more than all neighbours on one side to get hold of the particle.
         let least = (1e-6 * (self.frame.density / self.model.spacing).powi(2)) as f32;
+        // A hundred droplets crowd where one particle should be, and act as one: each by its own small mass would go too far.
+        let full = self.model.particle_mass() as f32;
         diagonal.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(i, diagonal)| {
             let total = fields.gradient[i] + fields.wall[i];
-            *diagonal = dot(total, total) + fields.points.masses[i] * *diagonal;
+            *diagonal = dot(total, total) + fields.points.masses[i].max(full) * *diagonal;
         });
         if foreign.is_loose() {
             foreign.weigh_loose(fields, &mut diagonal);

@@ -278,6 +278,33 @@ fn a_loose_particle_goes_with_the_water_that_hits_it_and_no_faster() {
 }
 
 #[test]
+fn a_crowd_of_droplets_falls_into_water_without_a_splash_of_its_own() {
+    let model = LiquidModel::water(0.01);
+    let size = DVec3::new(0.1, 0.12, 0.1);
+    let scene = Scene::new(tank(size, model.spacing));
+    let mut state = block(&model, DVec3::ZERO, DVec3::new(0.1, 0.06, 0.1));
+    let stream = Stream::new(1, "crowd");
+    let crowd: Vec<Droplet> = (0..600)
+        .map(|i| Droplet {
+            position: DVec3::new(0.05, 0.08, 0.05) + stream.direction(i) * 0.015 * stream.uniform(1000 + i),
+            velocity: DVec3::NEG_Y,
+            mass: 0.01 * model.particle_mass(),
+            birth: 0.0,
+        })
+        .collect();
+    state.add(&crowd);
+    let mut scratch = LiquidScratch::default();
+    let mut fastest = 0.0_f64;
+    for _ in 0..15 {
+        let tally =
+            solve(&model, &mut state, &mut scratch, &scene.surroundings(), &mut Reactions::default(), 4e-3).unwrap();
+        assert_eq!(tally.unconverged, 0);
+        fastest = fastest.max(tally.speed);
+    }
+    assert!(fastest < 2.5, "{fastest}");
+}
+
+#[test]
 fn the_same_bits_on_any_number_of_threads_and_without_the_old_scratch() {
     let model = LiquidModel {
         viscosity: viscosity::Solver::Implicit { error: 1e-3, most_iterations: 20 },
