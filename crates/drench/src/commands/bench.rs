@@ -64,7 +64,12 @@ pub fn bench(arguments: &BenchArguments) -> Result<(), Failure> {
         if !arguments.json {
             text::error_line(&format!("timing {}: {}", bench.name, bench.work));
         }
-        figures.push(measure(bench, threads)?);
+        let measured = measure(bench, threads)?;
+        // All of them take minutes: what is stopped half-way has said what it knows.
+        if !arguments.json {
+            text::error_line(&format!("       {} ms", text::figure(measured.ms)));
+        }
+        figures.push(measured);
     }
     if arguments.json {
         text::json(&json!(figures));
