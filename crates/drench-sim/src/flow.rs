@@ -41,19 +41,18 @@ const YIELD: f64 = 0.2;
 /// Most parts of a substep.
 const MOST_PARTS: f64 = 64.0;
 
-/// How many parts a substep of `dt` seconds is made in. Grains give way to the liquid as if they were loose, and lean on each other afterwards: where both
+/// How many parts a substep is made in. Grains give way to the liquid as if they were loose, and lean on each other afterwards: where both
 /// meet they take turns at every step of the liquid, and while grains go no farther than [`YIELD`] under the pressure among them. Liquid
 /// that rests on sand would sink into it otherwise, and heave.
-pub fn parts(model: &Model, state: &State, dt: f64) -> Result<u32, PhysicsError> {
-    let Some(body) = &model.liquid else { return Ok(1) };
+pub fn parts(model: &Model, state: &State, span: Span) -> Result<u32, SimError> {
+    let Some(body) = model.liquid.as_ref().filter(|_| !model.grains.is_empty()) else { return Ok(1) };
     let liquid = &state.liquid;
     let reach = DVec3::splat(body.model.support());
     let (low, high) = state.grains.iter().flat_map(|grains| &grains.positions).fold(NOWHERE, enclose);
     let (low, high) = (low - reach, high + reach);
-    let near = |i: usize| liquid.positions[i].cmpge(low).all() && liquid.positions[i].cmple(high).all();
     let add = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
     let count = |range: Range<usize>| {
-        range.filter(|&i| near(i)).fold([0.0; 3], |sum, i| {
+        range.filter(|&i| within(liquid.positions[i], low, high)).fold([0.0; 3], |sum, i| {
             let pressure = f64::from(liquid.pressures[i]);
             add(sum, [1.0, if pressure > 0.0 { 1.0 } else { 0.0 }, pressure])
         })
@@ -62,12 +61,13 @@ pub fn parts(model: &Model, state: &State, dt: f64) -> Result<u32, PhysicsError>
     if near == 0.0 {
         return Ok(1);
     }
-    let (step, _) = liquid::longest_step(&body.model, liquid, model.scene.simulation.gravity, 0.0)?;
+    let (step, _) = liquid::longest_step(&body.model, liquid, model.scene.simulation.gravity, 0.0)
+        .map_err(diverged(span, "liquid"))?;
     // Pressures are p/rho^2; twice the mean is that at the bottom. What yields to p sets off at this speed.
     let speed = (2.0 * sum / pressed.max(1.0) * body.model.material.density).sqrt();
     // A NaN is no less than the step: the liquid will find it.
     let step = step.min(YIELD * body.model.spacing / speed.max(f64::MIN_POSITIVE));
-    Ok((dt / step - 1e-9).ceil().clamp(1.0, MOST_PARTS) as u32)
+    Ok((span.dt / step - 1e-9).ceil().clamp(1.0, MOST_PARTS) as u32)
 }
 
 /// Liquid and grains of one substep: what enters and leaves, then the liquid among the grains as they are, then the grains
@@ -222,7 +222,7 @@ impl ForeignScratch {
             let reach = 2.0 * liquid.support() + way;
             let (low, high) = (low - reach, high + reach);
             for (grain, &position) in grains.positions.iter().enumerate() {
-                if position.cmpge(low).all() && position.cmple(high).all() {
+                if within(position, low, high) {
                     self.numbers.push((first + grain) as u32);
                     self.positions.push(position);
                     self.velocities.push(grains.velocities[grain]);
@@ -258,6 +258,10 @@ const NOWHERE: (DVec3, DVec3) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
 /// Bounds that hold one more point.
 fn enclose((low, high): (DVec3, DVec3), point: &DVec3) -> (DVec3, DVec3) {
     (low.min(*point), high.max(*point))
+}
+
+fn within(point: DVec3, low: DVec3, high: DVec3) -> bool {
+    point.cmpge(low).all() && point.cmple(high).all()
 }
 
 fn diverged(span: Span, stage: &'static str) -> impl Fn(PhysicsError) -> SimError {

@@ -114,8 +114,7 @@ wet = { wetness = 0.7, dampness = 0.6 }
 
     #[test]
     fn a_frame_tells_the_water_and_the_room_that_the_simulation_has() {
-        let source = scene::Source::Text { name: "wet".into(), text: SCENE.into(), directory: "".into() };
-        let scene = scene::load(source, None, &[]).unwrap();
+        let scene = crate::experiment::scene_of(SCENE.to_owned());
         let mut simulation = Simulation::build(&scene).unwrap();
         simulation.begin().unwrap();
         simulation.advance_frame().unwrap();

@@ -161,14 +161,12 @@ impl Simulation {
     /// One substep, in as many parts as it needs, which it returns; by a thread of the pool: work that is shared out from outside of it waits for threads
     /// to wake up, a hundred times over.
     fn step(&mut self, span: Span, report: &mut Report) -> Result<u32, SimError> {
-        let World { model, state, .. } = &self.world;
-        let parts = flow::parts(model, state, span.dt).map_err(|source| SimError::Diverged {
-            time: span.from,
-            stage: "liquid",
-            source,
-        })?;
-        rayon::scope(|_| span.parts(parts).try_for_each(|part| substep(&mut self.world, part, report)))?;
-        Ok(parts)
+        let world = &mut self.world;
+        rayon::scope(|_| {
+            let parts = flow::parts(&world.model, &world.state, span)?;
+            span.parts(parts).try_for_each(|part| substep(world, part, report))?;
+            Ok(parts)
+        })
     }
 
     /// Frames done so far.

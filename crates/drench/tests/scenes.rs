@@ -4,7 +4,6 @@ mod common;
 
 use common::Place;
 use serde_json::Value;
-use std::fs;
 use std::sync::Mutex;
 use std::thread;
 
@@ -28,9 +27,7 @@ fn every_built_in_scene_meets_its_own_expectations() {
 
 fn comes_out(place: &Place, name: &str) {
     place.drench(&format!("run {name} --size tiny --no-render --threads 1 --out {name}")).exits(0);
-    let stats = fs::read_to_string(place.path(name).join("stats.jsonl")).expect("the run has statistics");
-    for line in stats.lines() {
-        let frame: Value = serde_json::from_str(line).expect("statistics are JSON");
+    for frame in place.stats(name) {
         let error = frame["water"]["error"].as_f64().unwrap_or(0.0);
         assert!(error.abs() <= 1e-9, "{name}: water error {error} in frame {}", frame["frame"]);
     }

@@ -102,10 +102,10 @@ pub fn solve(
     }
     scratch.room.clear();
     scratch.room.resize(state.len(), 0.0);
+    let solids = surroundings.samples.velocities;
+    let solid = ordered::max(solids.len(), 0.0, |i| solids[i].length_squared()).sqrt();
     let mut left = dt;
     loop {
-        let solids = surroundings.samples.velocities;
-        let solid = ordered::max(solids.len(), 0.0, |i| solids[i].length_squared()).sqrt();
         let (length, hurried) = longest_step(model, state, surroundings.gravity, solid)?;
         let steps = (left / length - 1e-9).ceil().max(1.0);
         let length = left / steps;
@@ -312,7 +312,7 @@ impl Step<'_, '_> {
         foreign.place_foreign(neighbours, others.volumes, position, moved, &self.frame)?;
         foreign.meet(fields, &state.positions, &self.frame);
         foreign.look_back();
-        foreign.loosen(|f| (f < others.loose).then_some(others.inverse_masses[f]));
+        foreign.loosen(fields, &others.inverse_masses[..others.loose.min(others.inverse_masses.len())]);
         foreign_impulses.clear();
         foreign_impulses.resize(others.positions.len(), DVec3::ZERO);
         Ok(())
@@ -321,22 +321,19 @@ impl Step<'_, '_> {
     /// The diagonal of D G: |Σ m_j ∇W + Σ ψ_b ∇W|² + m_i Σ m_j |∇W|², and what loose points add.
     fn weigh_pressure(&self, scratch: &mut LiquidScratch) {
         let LiquidScratch { fields, foreign, .. } = scratch;
-        let mut diagonal = std::mem::take(&mut fields.inverse_diagonal);
+        let Fields { points, gradient, wall, inverse_diagonal, .. } = fields;
+        let loose = Some(&*foreign).filter(|foreign| foreign.is_loose());
         // Below this, pressure would need more than all neighbours on one side to get hold of the particle.
         let least = (1e-6 * (self.frame.density / self.model.spacing).powi(2)) as f32;
         // A hundred droplets crowd where one particle should be, and act as one: each by its own small mass would go too far.
         let full = self.model.particle_mass() as f32;
-        diagonal.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(i, diagonal)| {
-            let total = fields.gradient[i] + fields.wall[i];
-            *diagonal = dot(total, total) + fields.points.masses[i].max(full) * *diagonal;
+        inverse_diagonal.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(i, inverse)| {
+            let total = gradient[i] + wall[i];
+            let diagonal = dot(total, total)
+                + points.masses[i].max(full) * *inverse
+                + loose.map_or(0.0, |loose| loose.loose_diagonal(i / PIECE, i % PIECE, points.x[i]));
+            *inverse = if diagonal > least { 1.0 / diagonal } else { 0.0 };
         });
-        if foreign.is_loose() {
-            foreign.weigh_loose(fields, &mut diagonal);
-        }
-        diagonal.par_iter_mut().with_min_len(PIECE).for_each(|diagonal| {
-            *diagonal = if *diagonal > least { 1.0 / *diagonal } else { 0.0 };
-        });
-        fields.inverse_diagonal = diagonal;
     }
 
     /// Gravity in double precision; surface tension, viscosity and drag, which depend on neighbours, in single.

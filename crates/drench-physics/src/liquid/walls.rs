@@ -49,6 +49,8 @@ pub(crate) struct Walls {
     pub mirror: f32,
     /// Inverse masses of the points that are loose [1/kg], 0 of others; empty if none is.
     loose: Vec<f32>,
+    /// Σ m_i |ψ ∇W| / m_f over the particles around each of them.
+    answers: Vec<f32>,
     /// Δu, what velocity the pressure that is being solved for gives them [m/s].
     gained: Vec<f32x4>,
 }
@@ -238,15 +240,27 @@ impl Walls {
         begins[0] = 0;
     }
 
-    /// Lets points that have looked back go with pressure; those that `inverse_mass` of what was given knows.
-    pub fn loosen(&mut self, inverse_mass: impl Fn(usize) -> Option<f64> + Sync) {
-        let mut loose = std::mem::take(&mut self.loose);
+    /// Lets those points that have looked back go with pressure that are among the first given, of which these are the inverse masses [1/kg].
+    pub fn loosen(&mut self, fields: &Fields, inverse_masses: &[f64]) {
+        let (mut loose, mut answers) = (std::mem::take(&mut self.loose), std::mem::take(&mut self.answers));
         loose.clear();
-        loose.extend((0..self.len()).map(|b| inverse_mass(self.given(b)).unwrap_or(0.0) as f32));
+        answers.clear();
+        if !inverse_masses.is_empty() {
+            loose.extend(
+                (0..self.len()).map(|b| inverse_masses.get(self.given(b)).map_or(0.0, |&inverse| inverse as f32)),
+            );
+        }
         if loose.iter().all(|&inverse_mass| inverse_mass == 0.0) {
             loose.clear();
         }
-        self.loose = loose;
+        let answer = |(b, inverse_mass): (usize, &f32)| {
+            let pulls = self.seen(b).iter().map(|&(i, weight)| {
+                fields.points.masses[i as usize] * self.pull(fields.points.x[i as usize], b, weight)
+            });
+            pulls.sum::<f32>() * inverse_mass
+        };
+        answers.par_extend(loose.par_iter().enumerate().with_min_len(PIECE).map(answer));
+        (self.loose, self.answers) = (loose, answers);
     }
 
     /// Whether any point is loose.
@@ -279,30 +293,20 @@ impl Walls {
         super::fields::dot(sum, f32x4::ONE)
     }
 
-    /// Adds, to the diagonal of the answer to pressure, at least a third of the largest eigenvalue of what loose points add to
-    /// that answer: a third of the sums of its rows, Σ_f |g_if| Σ_j m_j |g_jf| / m_f with g = ψ ∇W.
-    pub fn weigh_loose(&self, fields: &Fields, diagonal: &mut [f32]) {
-        let x = &fields.points.x;
-        let pull = |i: usize, b: usize, weight: f32| {
-            let offset = x[i] - self.points.x[b];
-            super::fields::dot(offset, offset).sqrt() * weight.abs()
-        };
-        let of_point = |b: usize| {
-            let sum =
-                |sum, &(i, weight): &(u32, f32)| sum + fields.points.masses[i as usize] * pull(i as usize, b, weight);
-            self.seen(b).iter().fold(0.0, sum) * self.loose[b]
-        };
-        let of_points: Vec<f32> = (0..self.len()).into_par_iter().with_min_len(PIECE).map(of_point).collect();
-        diagonal.par_chunks_mut(PIECE).zip(&self.rows).enumerate().for_each(|(piece, (diagonal, rows))| {
-            for (number, diagonal) in diagonal.iter_mut().enumerate() {
-                let (others, weights) = rows.row(number);
-                let pulls = others
-                    .iter()
-                    .zip(weights)
-                    .map(|(&b, &weight)| pull(piece * PIECE + number, b as usize, weight) * of_points[b as usize]);
-                *diagonal += pulls.sum::<f32>() / 3.0;
-            }
-        });
+    /// What loose points add to the diagonal of the answer to pressure at a particle, given as above: at least a third of the largest eigenvalue of their
+    /// part of that answer, namely of the sum of its row, Σ_f |g_if| Σ_j m_j |g_jf| / m_f with g = ψ ∇W.
+    #[inline]
+    pub fn loose_diagonal(&self, piece: usize, number: usize, x: f32x4) -> f32 {
+        let (others, weights) = self.rows[piece].row(number);
+        let pulls = others.iter().zip(weights);
+        pulls.map(|(&b, &weight)| self.pull(x, b as usize, weight) * self.answers[b as usize]).sum::<f32>() / 3.0
+    }
+
+    /// |ψ ∇W| of a point at a place.
+    #[inline]
+    fn pull(&self, x: f32x4, point: usize, weight: f32) -> f32 {
+        let offset = x - self.points.x[point];
+        super::fields::dot(offset, offset).sqrt() * weight.abs()
     }
 
     /// The particles that have found a point, with their weights.

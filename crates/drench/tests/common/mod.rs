@@ -125,8 +125,13 @@ impl Place {
 
     /// The numbers of the frames in the statistics of a run, in their order.
     pub fn stats_frames(&self, run: &str) -> Vec<u64> {
+        self.stats(run).iter().map(|frame| frame["frame"].as_u64().unwrap()).collect()
+    }
+
+    /// The statistics of a run, frame by frame.
+    pub fn stats(&self, run: &str) -> Vec<Value> {
         let text = fs::read_to_string(self.path(run).join("stats.jsonl")).unwrap();
-        text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["frame"].as_u64().unwrap()).collect()
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
     pub fn status(&self, run: &str) -> String {
