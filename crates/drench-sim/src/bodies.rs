@@ -20,6 +20,8 @@ pub struct BodyModel {
     pub solids: Vec<usize>,
     /// Centre of mass of each, in its own frame [m].
     pub centres: Vec<DVec3>,
+    /// How far each reaches from there [m].
+    pub reaches: Vec<f64>,
     /// The solid of each obstacle that moves, with its number among the obstacles.
     moving: Vec<(usize, usize)>,
     /// Skin of each body, for the wind.
@@ -104,7 +106,14 @@ pub fn build(scene: &Scene, solids: &[SolidModel]) -> Result<(BodyModel, RigidWo
     }
     let world = RigidWorld::new(&bodies, &obstacles, scene.simulation.gravity).map_err(SimError::Bodies)?;
     model.centres = (0..bodies.len()).map(|body| world.local_centre(body)).collect();
+    model.reaches =
+        model.solids.iter().zip(&model.centres).map(|(&solid, &centre)| reach(&solids[solid], centre)).collect();
     Ok((model, world))
+}
+
+/// How far a solid reaches from a point of its own frame [m].
+fn reach(solid: &SolidModel, point: DVec3) -> f64 {
+    solid.mesh.positions.iter().map(|&position| position.distance_squared(point)).fold(0.0, f64::max).sqrt()
 }
 
 /// The shape of a solid where rigid bodies know it, `otherwise` where they do not.

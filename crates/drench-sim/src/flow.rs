@@ -11,7 +11,7 @@ use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::contact::Collider;
 use drench_physics::grains::{self, fill};
-use drench_physics::liquid::{self, Foreign, LiquidModel, NO_BODY, Reactions};
+use drench_physics::liquid::{self, Foreign, LiquidModel, LiquidState, NO_BODY, Reactions};
 use drench_physics::wetting::{self, soak};
 use glam::DVec3;
 use std::ops::Range;
@@ -41,15 +41,38 @@ const YIELD: f64 = 0.2;
 /// Most parts of a substep.
 const MOST_PARTS: f64 = 64.0;
 
-/// How many parts a substep is made in. Grains give way to the liquid as if they were loose, and lean on each other afterwards: where both
-/// meet they take turns at every step of the liquid, and while grains go no farther than [`YIELD`] under the pressure among them. Liquid
-/// that rests on sand would sink into it otherwise, and heave.
+/// How many parts a substep is made in. Grains and rigid bodies give way to the liquid as if they were loose, and lean on others afterwards: where they meet
+/// the liquid, they take turns with it at every step of it, and while grains go no farther than [`YIELD`] under the pressure among them. Liquid
+/// that rests on sand would sink into it otherwise, and heave; and bodies much lighter than it would dance.
 pub fn parts(model: &Model, state: &State, span: Span) -> Result<u32, SimError> {
-    let Some(body) = model.liquid.as_ref().filter(|_| !model.grains.is_empty()) else { return Ok(1) };
-    let liquid = &state.liquid;
-    let reach = DVec3::splat(body.model.support());
-    let (low, high) = state.grains.iter().flat_map(|grains| &grains.positions).fold(NOWHERE, enclose);
+    let Some(body) = &model.liquid else { return Ok(1) };
+    let grains = state.grains.iter().flat_map(|grains| &grains.positions).fold(NOWHERE, enclose);
+    let movable = state.rigid.bodies().iter().zip(&model.bodies.reaches).filter(|(body, _)| body.inverse_mass > 0.0);
+    let bodies = movable.fold(NOWHERE, |bounds, (body, &reach)| {
+        [body.centre - reach, body.centre + reach].iter().fold(bounds, enclose)
+    });
+    let reach = body.model.support();
+    let (among, beside) = (pressure(&state.liquid, grains, reach), pressure(&state.liquid, bodies, reach));
+    if among.or(beside).is_none() {
+        return Ok(1);
+    }
+    let (mut step, _) = liquid::longest_step(&body.model, &state.liquid, model.scene.simulation.gravity, 0.0)
+        .map_err(diverged(span, "liquid"))?;
+    if let Some(mean) = among {
+        // Pressures are p/rho^2; twice the mean is that at the bottom. What yields to p sets off at this speed.
+        let speed = (2.0 * mean * body.model.material.density).sqrt();
+        // A NaN is no less than the step: the liquid will find it.
+        step = step.min(YIELD * body.model.spacing / speed.max(f64::MIN_POSITIVE));
+    }
+    Ok((span.dt / step - 1e-9).ceil().clamp(1.0, MOST_PARTS) as u32)
+}
+
+/// The mean pressure, of what is under pressure, within some reach of a box; none if there is no liquid.
+fn pressure(liquid: &LiquidState, (low, high): (DVec3, DVec3), reach: f64) -> Option<f64> {
     let (low, high) = (low - reach, high + reach);
+    if !low.cmple(high).all() {
+        return None;
+    }
     let add = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
     let count = |range: Range<usize>| {
         range.filter(|&i| within(liquid.positions[i], low, high)).fold([0.0; 3], |sum, i| {
@@ -58,16 +81,7 @@ pub fn parts(model: &Model, state: &State, span: Span) -> Result<u32, SimError> 
         })
     };
     let [near, pressed, sum] = ordered::reduce(liquid.len(), [0.0; 3], count, add);
-    if near == 0.0 {
-        return Ok(1);
-    }
-    let (step, _) = liquid::longest_step(&body.model, liquid, model.scene.simulation.gravity, 0.0)
-        .map_err(diverged(span, "liquid"))?;
-    // Pressures are p/rho^2; twice the mean is that at the bottom. What yields to p sets off at this speed.
-    let speed = (2.0 * sum / pressed.max(1.0) * body.model.material.density).sqrt();
-    // A NaN is no less than the step: the liquid will find it.
-    let step = step.min(YIELD * body.model.spacing / speed.max(f64::MIN_POSITIVE));
-    Ok((span.dt / step - 1e-9).ceil().clamp(1.0, MOST_PARTS) as u32)
+    (near > 0.0).then(|| sum / pressed.max(1.0))
 }
 
 /// Liquid and grains of one substep: what enters and leaves, then the liquid among the grains as they are, then the grains

@@ -36,6 +36,7 @@
 //! Breaks down: a column that is thousands of particles high needs many iterations after a sudden change of its load.
 
 use super::fields::{Fields, dot, for_each_row};
+use super::floaters::Floaters;
 use super::rows::{PIECE, Rows};
 use super::walls::Walls;
 use crate::error::{PhysicsError, check};
@@ -92,6 +93,7 @@ pub(crate) struct Solved {
 pub(crate) fn solve_divergence(
     fields: &mut Fields,
     foreign: &mut Walls,
+    floaters: &mut Floaters,
     rest: f64,
     dt: f64,
     parameters: &Parameters,
@@ -102,8 +104,9 @@ pub(crate) fn solve_divergence(
     let problem = Problem { error, least: 2, most: parameters.most_iterations, rest, rate };
     let thin = THIN * rest;
     let settled = LOOSE * rest;
-    let loose = Some(foreign).filter(|foreign| foreign.is_loose());
-    solve(fields, loose, &problem, |density| {
+    let points = Some(foreign).filter(|foreign| foreign.is_loose());
+    let bodies = Some(floaters).filter(|floaters| !floaters.is_empty());
+    solve(fields, Loose { points, bodies }, &problem, |density| {
         rate * match density {
             dense if dense > rest => DRIFT * (dense - rest),
             spray if spray < thin => spray - rest,
@@ -116,7 +119,32 @@ pub(crate) fn solve_divergence(
 pub(crate) fn solve_density(fields: &mut Fields, rest: f64, dt: f64, parameters: &Parameters) -> Solved {
     let (rest, rate) = (rest as f32, (1.0 / dt) as f32);
     let problem = Problem { error: parameters.density_error, least: 1, most: parameters.most_iterations, rest, rate };
-    solve(fields, None, &problem, |density| (density - rest) * rate)
+    solve(fields, Loose::default(), &problem, |density| (density - rest) * rate)
+}
+
+/// What goes along with the pressure that is being solved for.
+#[derive(Default)]
+struct Loose<'a> {
+    points: Option<&'a mut Walls>,
+    bodies: Option<&'a mut Floaters>,
+}
+
+impl Loose<'_> {
+    fn go_along(&mut self, fields: &Fields) {
+        if let Some(points) = &mut self.points {
+            points.go_along(fields);
+        }
+        if let Some(bodies) = &mut self.bodies {
+            bodies.go_along(fields);
+        }
+    }
+
+    /// What that takes from the rate of the density of a particle, given by its piece, number and place.
+    #[inline]
+    fn rate(&self, piece: usize, number: usize, x: f32x4) -> f32 {
+        let points = self.points.as_ref().map_or(0.0, |points| points.gained_rate(piece, number, x));
+        points + self.bodies.as_ref().map_or(0.0, |bodies| bodies.rate(piece * PIECE + number))
+    }
 }
 
 struct Problem {
@@ -136,22 +164,17 @@ struct Progress {
     uphill: f64,
 }
 
-/// Finds κ and leaves v = v* − G κ. `source` gives what is added to D v for a density; `loose` are foreign points that go along.
-fn solve(
-    fields: &mut Fields,
-    mut loose: Option<&mut Walls>,
-    problem: &Problem,
-    source: impl Fn(f32) -> f32 + Sync,
-) -> Solved {
+/// Finds κ and leaves v = v* − G κ. `source` gives what is added to D v for a density.
+fn solve(fields: &mut Fields, mut loose: Loose, problem: &Problem, source: impl Fn(f32) -> f32 + Sync) -> Solved {
     let count = fields.v.len();
     std::mem::swap(&mut fields.v, &mut fields.free);
     fields.kappa_last.copy_from_slice(&fields.kappa);
-    apply(fields, loose.as_deref_mut());
+    apply(fields, &mut loose);
     // A residual r is an error of r / (rest · rate); the mean is over all particles.
     let scale = 1.0 / (f64::from(problem.rest) * f64::from(problem.rate) * count.max(1) as f64);
     let (mut momentum, mut iterations) = (1.0_f64, 0);
     loop {
-        let progress = improve(fields, loose.as_deref(), &source);
+        let progress = improve(fields, &loose, &source);
         let error = progress.error * scale;
         if iterations >= problem.most || (iterations >= problem.least && error <= problem.error) || !error.is_finite() {
             return Solved { iterations, error };
@@ -163,16 +186,14 @@ fn solve(
         let beta = ((momentum - 1.0) / next) as f32;
         momentum = next;
         extrapolate(fields, beta);
-        apply(fields, loose.as_deref_mut());
+        apply(fields, &mut loose);
         iterations += 1;
     }
 }
 
 /// v = v* − G κ.
-fn apply(fields: &mut Fields, loose: Option<&mut Walls>) {
-    if let Some(loose) = loose {
-        loose.go_along(fields);
-    }
+fn apply(fields: &mut Fields, loose: &mut Loose) {
+    loose.go_along(fields);
     let Fields { points, rows, v, free, wall, kappa, .. } = fields;
     let x = &points.x;
     for_each_row(rows, v, |i, others, weights| {
@@ -196,7 +217,7 @@ fn apply(fields: &mut Fields, loose: Option<&mut Walls>) {
 }
 
 /// One projected step: κ_next from κ and the residual at v.
-fn improve(fields: &mut Fields, loose: Option<&Walls>, source: &(impl Fn(f32) -> f32 + Sync)) -> Progress {
+fn improve(fields: &mut Fields, loose: &Loose, source: &(impl Fn(f32) -> f32 + Sync)) -> Progress {
     let Fields { points, rows, v, density, wall, wall_rate, inverse_diagonal, kappa, kappa_next, kappa_last, .. } =
         fields;
     let x = &points.x;
@@ -211,7 +232,7 @@ fn improve(fields: &mut Fields, loose: Option<&Walls>, source: &(impl Fn(f32) ->
                 continue;
             }
             let (others, weights) = rows.row(number);
-            let wall_rate = wall_rate[i] + loose.map_or(0.0, |loose| loose.gained_rate(piece, number, x[i]));
+            let wall_rate = wall_rate[i] + loose.rate(piece, number, x[i]);
             let residual = source(density[i]) + rate_of(x, v, i, others, weights) + dot(v[i], wall[i]) - wall_rate;
             *next = (kappa[i] + STEP * residual * inverse).max(0.0);
             // Too little pressure, or pressure where there should be less.

@@ -18,6 +18,7 @@
 pub mod dfsph;
 pub mod drain;
 mod fields;
+mod floaters;
 mod guard;
 pub mod kernel;
 mod material;

@@ -2,6 +2,7 @@
 
 use super::dfsph::{self, Solved};
 use super::fields::{Fields, dot};
+use super::floaters::Floaters;
 use super::guard::Guard;
 use super::kernel::CubicSpline;
 use super::mueller2003::{self, Springy};
@@ -32,6 +33,7 @@ pub struct LiquidScratch {
     neighbours: Neighbours,
     walls: Walls,
     foreign: Walls,
+    floaters: Floaters,
     reorder: Reorder,
     /// Where particles were at the beginning of the step [m].
     starts: Vec<DVec3>,
@@ -288,7 +290,8 @@ impl Step<'_, '_> {
         scratch: &mut LiquidScratch,
         reactions: &Reactions,
     ) -> Result<(), PhysicsError> {
-        let LiquidScratch { fields, neighbours, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+        let LiquidScratch { fields, neighbours, walls, foreign, floaters, .. } = scratch;
+        let LiquidScratch { wall_impulses, foreign_impulses, .. } = scratch;
         let (samples, others) = (&self.surroundings.samples, &self.surroundings.foreign);
         fields.wall.fill(f32x4::ZERO);
         fields.wall_rate.fill(0.0);
@@ -306,6 +309,8 @@ impl Step<'_, '_> {
         if pushed {
             walls.look_back();
         }
+        let fall = self.surroundings.gravity * (self.since + self.dt);
+        floaters.take(fields, walls, samples.bodies, reactions.bodies, fall);
 
         let moved = |f: usize| others.velocities[f] + reactions.foreign[f] * others.inverse_masses[f];
         let position = |f: usize| others.positions[f] + others.velocities[f] * self.since;
@@ -318,9 +323,9 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    /// The diagonal of D G: |Σ m_j ∇W + Σ ψ_b ∇W|² + m_i Σ m_j |∇W|², and what loose points add.
+    /// The diagonal of D G: |Σ m_j ∇W + Σ ψ_b ∇W|² + m_i Σ m_j |∇W|², and what loose points and bodies add.
     fn weigh_pressure(&self, scratch: &mut LiquidScratch) {
-        let LiquidScratch { fields, foreign, .. } = scratch;
+        let LiquidScratch { fields, foreign, floaters, .. } = scratch;
         let Fields { points, gradient, wall, inverse_diagonal, .. } = fields;
         let loose = Some(&*foreign).filter(|foreign| foreign.is_loose());
         // Below this, pressure would need more than all neighbours on one side to get hold of the particle.
@@ -331,7 +336,8 @@ impl Step<'_, '_> {
             let total = gradient[i] + wall[i];
             let diagonal = dot(total, total)
                 + points.masses[i].max(full) * *inverse
-                + loose.map_or(0.0, |loose| loose.loose_diagonal(i / PIECE, i % PIECE, points.x[i]));
+                + loose.map_or(0.0, |loose| loose.loose_diagonal(i / PIECE, i % PIECE, points.x[i]))
+                + floaters.diagonal(i);
             *inverse = if diagonal > least { 1.0 / diagonal } else { 0.0 };
         });
     }
@@ -474,8 +480,9 @@ impl Step<'_, '_> {
         let dt = self.dt as f32;
         let warm = scratch.fields.kappa.iter_mut().zip(&state.pressures);
         warm.for_each(|(kappa, pressure)| *kappa = pressure * dt);
-        let LiquidScratch { fields, foreign, .. } = scratch;
-        let solved = dfsph::solve_divergence(fields, foreign, self.frame.density, self.dt, parameters);
+        let LiquidScratch { fields, walls, wall_impulses, foreign, floaters, .. } = scratch;
+        floaters.count(walls, self.surroundings.samples.bodies, wall_impulses);
+        let solved = dfsph::solve_divergence(fields, foreign, floaters, self.frame.density, self.dt, parameters);
         let pressures = state.pressures.iter_mut().zip(&scratch.fields.kappa);
         pressures.for_each(|(pressure, kappa)| *pressure = kappa / dt);
         collect_pressure(scratch);

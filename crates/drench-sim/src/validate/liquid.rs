@@ -1,7 +1,8 @@
 //! Liquids against measurements, closed forms and conservation laws.
 
 use super::{Case, GRAVITY, Measured};
-use crate::SimError;
+use crate::experiment::scene_of;
+use crate::{SimError, Simulation};
 use drench_math::random::Stream;
 use drench_physics::liquid::source::{Portion, fill};
 use drench_physics::liquid::{
@@ -40,8 +41,56 @@ pub const CASES: &[Case] = &[
     Case { name: "poiseuille-order", law: "its error with 10 particles over that with 5", run: poiseuille_converges },
     Case { name: "viscous-spin", law: "spin left of a drop of glycerine after 10 ms, 12 particles across", run: spin },
     Case { name: "cohesion-work", law: "work to part a drop along its middle: 2 sigma pi R^2 [J]", run: cohesion_work },
+    Case {
+        name: "draught",
+        law: "Archimedes: how much deeper a box of 600 kg/m3 floats than one of 200, over 0.4 of its height",
+        run: draught,
+    },
+    Case {
+        name: "light-body-rest",
+        law: "a box of a hundredth of the density of water falls on it: its speed from 1 to 2 s, over that of its fall",
+        run: light_body,
+    },
     Case { name: "liquid-momentum", law: "momentum lost by a closed splash, relative", run: momentum },
 ];
+
+/// Boxes of these densities [kg/m3], 6 cm high and so broad that they float upright, in the second second after they were let go 3 cm above water; in substeps of
+/// 20 ms.
+fn float<const N: usize>(densities: [f64; N]) -> Result<Vec<[BodyState; N]>, SimError> {
+    let mut text = "name = 'float'\nsimulation = { fps = 50, substeps = 1 }\n\
+         [liquid]\nmaterial = 'water'\nspacing = 0.0125\n\
+         fill = [{ kind = 'box', low = [-0.2, 0, -0.1], high = [0.2, 0.125, 0.1] }]\n\
+         [[solid]]\nname = 'tank'\nshape = { kind = 'tank', size = [0.4, 0.4, 0.2], wall = '3 cm' }\n"
+        .to_owned();
+    for (number, density) in densities.iter().enumerate() {
+        let x = 0.2 * (number as f64 - 0.5 * (N - 1) as f64);
+        text += &format!(
+            "[[solid]]\nname = 'box-{number}'\nshape = {{ kind = 'box', size = [0.1, 0.06, 0.1] }}\nposition = [{x}, 0.185, 0]\n\
+             body = {{ density = {density} }}\n"
+        );
+    }
+    let mut simulation = Simulation::build(&scene_of(text))?;
+    let mut states = Vec::new();
+    for frame in 1..=100 {
+        simulation.advance_frame()?;
+        if frame > 50 {
+            states.push(std::array::from_fn(|body| simulation.world().state.rigid.bodies()[body]));
+        }
+    }
+    Ok(states)
+}
+
+fn draught() -> Result<Measured, SimError> {
+    let states = float([600.0, 200.0])?;
+    let deeper = states.iter().map(|[heavy, light]| light.centre.y - heavy.centre.y).sum::<f64>() / states.len() as f64;
+    Ok(Measured::relative(1.0, deeper / (0.4 * 0.06), 0.05))
+}
+
+fn light_body() -> Result<Measured, SimError> {
+    let states = float([10.0])?;
+    let squares = states.iter().map(|[body]| body.velocity.length_squared()).sum::<f64>();
+    Ok(Measured::at_most(0.1, (squares / states.len() as f64 / (2.0 * GRAVITY * 0.03)).sqrt()))
+}
 
 /// A liquid in an open box of samples from the origin to `size`.
 pub(super) struct Tank {
