@@ -7,9 +7,6 @@ use drench_scene::{Scene, Size, Source, builtin};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
-/// Column at which descriptions begin.
-const INDENT: usize = 14;
-
 /// Lists the built-in scenes, or prints the file of one.
 pub fn scenes(arguments: &ScenesArguments) -> Result<(), Failure> {
     if let Some(name) = &arguments.name {
@@ -25,11 +22,13 @@ pub fn scenes(arguments: &ScenesArguments) -> Result<(), Failure> {
         text::json(&Value::Array(list?));
         return Ok(());
     }
-    for name in builtin::all().iter().map(|scene| scene.name) {
+    let names = || builtin::all().iter().map(|scene| scene.name);
+    let indent = names().map(str::len).max().unwrap_or(0) + 2;
+    for name in names() {
         let scene = loaded(name, Size::Preview)?;
-        text::line(&format!("{name:<INDENT$}{}", text::wrapped(&scene.shows, INDENT)));
+        text::line(&format!("{name:<indent$}{}", text::wrapped(&scene.shows, indent)));
         if !scene.figure.is_empty() {
-            text::line(&format!("{:<INDENT$}{}", "", text::wrapped(&scene.figure, INDENT)));
+            text::line(&format!("{:<indent$}{}", "", text::wrapped(&scene.figure, indent)));
         }
         text::line("");
     }
