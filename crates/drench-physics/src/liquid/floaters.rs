@@ -152,6 +152,13 @@ impl Floaters {
         }
     }
 
+    /// From here on bodies move as pressure has it.
+    pub fn arrive(&self, fields: &mut Fields) {
+        if !self.is_empty() {
+            fields.wall_rate.iter_mut().zip(&self.rates).for_each(|(rate, gained)| *rate += gained);
+        }
+    }
+
     /// What bodies take from the rate of the density of a particle.
     #[inline]
     pub fn rate(&self, particle: usize) -> f32 {

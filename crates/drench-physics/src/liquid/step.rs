@@ -483,6 +483,7 @@ impl Step<'_, '_> {
         let LiquidScratch { fields, walls, wall_impulses, foreign, floaters, .. } = scratch;
         floaters.count(walls, self.surroundings.samples.bodies, wall_impulses);
         let solved = dfsph::solve_divergence(fields, foreign, floaters, self.frame.density, self.dt, parameters);
+        floaters.arrive(fields);
         let pressures = state.pressures.iter_mut().zip(&scratch.fields.kappa);
         pressures.for_each(|(pressure, kappa)| *pressure = kappa / dt);
         collect_pressure(scratch);
