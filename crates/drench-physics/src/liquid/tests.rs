@@ -213,7 +213,8 @@ fn pushes_on_bodies_are_equal_and_opposite() {
     assert!((state.momentum() + gained - before).length() < 1e-5 * gained.length(), "{gained}");
     assert!((bodies[0].velocity - gained * 2.0).length() < 1e-12);
     let about_origin = pushes[0].angular + body.centre.cross(gained);
-    assert!((angular_momentum(&state) + about_origin - turning).length() < 1e-2 * gained.length() * 0.1);
+    // Not to rounding: the density solve moves particles, and their momentum with them.
+    assert!((angular_momentum(&state) + about_origin - turning).length() < 2e-2 * gained.length() * 0.1);
 }
 
 #[test]
@@ -275,6 +276,33 @@ fn a_loose_particle_goes_with_the_water_that_hits_it_and_no_faster() {
     // One that stands still until the step is over is thrown by all the water that it stopped.
     assert!(fastest(0) > 10.0, "{}", fastest(0));
     assert!((0.5..1.3).contains(&fastest(100)), "{}", fastest(100));
+}
+
+#[test]
+fn a_light_body_goes_with_the_water_that_hits_it_and_no_faster() {
+    let model = LiquidModel::water(0.01);
+    let plate = (0..100).map(|i| DVec3::new(0.105, 0.005 + 0.01 * f64::from(i % 10), 0.005 + 0.01 * f64::from(i / 10)));
+    let mut scene = Scene::new(plate.collect());
+    scene.bodies.fill(0);
+    // About a hundredth of the mass of the water, which misses a strip at one edge, so that the plate turns.
+    let body = BodyState {
+        centre: DVec3::new(0.105, 0.05, 0.05),
+        rotation: DQuat::IDENTITY,
+        velocity: DVec3::ZERO,
+        spin: DVec3::ZERO,
+        inverse_mass: 100.0,
+        inverse_inertia: DMat3::from_diagonal(DVec3::splat(1e5)),
+    };
+    let (mut bodies, mut pushes) = ([body], [Push::default()]);
+    let mut state = block(&model, DVec3::ZERO, DVec3::new(0.1, 0.1, 0.08));
+    state.velocities.fill(DVec3::X);
+    let surroundings = Surroundings { gravity: DVec3::ZERO, ..scene.surroundings() };
+    let mut reactions = Reactions { bodies: &mut bodies, pushes: &mut pushes, foreign: &mut [] };
+    solve(&model, &mut state, &mut LiquidScratch::default(), &surroundings, &mut reactions, 1e-3).unwrap();
+    let hit = bodies[0].velocity_at(DVec3::new(0.105, 0.05, 0.03)).x;
+    assert!((0.5..1.3).contains(&hit), "{hit}");
+    let [edge, other] = [0.0, 0.1].map(|z| bodies[0].velocity_at(DVec3::new(0.105, 0.05, z)).x);
+    assert!(edge > other && edge < 2.0, "{edge} {other}");
 }
 
 #[test]
