@@ -50,7 +50,7 @@ pub struct FrameStats {
     pub bodies: BTreeMap<String, BodyStats>,
 }
 
-/// The figures of one body: those that its kind has.
+/// The figures of one body: those that its kind has. No two kinds may share a key: reading gives it to the first, whether that is the right one or not.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BodyStats {
     /// Relative change of length.
@@ -61,6 +61,9 @@ pub struct BodyStats {
     /// Height of the centre of mass of strands [m].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<f64>,
+    /// Part of the strands or grains that are wet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wet_part: Option<f64>,
     /// What cords have.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub cord: Option<CordStats>,
@@ -85,9 +88,6 @@ pub struct ParticleStats {
     /// Slope of a heap of grains [rad].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slope: Option<f64>,
-    /// Part of the grains that are wet.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub wet_part: Option<f64>,
     /// Where wet grains are.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wet: Option<Extent>,
@@ -100,8 +100,6 @@ pub struct HairStats {
     pub water: f64,
     /// Water that it holds over the mass of dry hair.
     pub content: f64,
-    /// Part of the strands that are wet.
-    pub wet_part: f64,
     /// Mean distance from root to tip over the length of the strand: 1 is straight.
     pub straightness: f64,
     /// Groups of strands that water holds together near their tips; a strand alone is one.
@@ -290,6 +288,25 @@ mod tests {
             counts: BTreeMap::from([("strands".into(), 7)]),
             strain: Some(Strain { max: 0.1, mean: 0.01 }),
             ..FrameStats::default()
+        }
+    }
+
+    #[test]
+    fn the_figures_of_every_kind_of_body_are_read_as_they_were_written() {
+        let common = BodyStats { speed_max: 1.0, wet_part: Some(0.5), ..BodyStats::default() };
+        let extent = Some(Extent { left: 1.0, ..Extent::default() });
+        let bodies = [
+            BodyStats { cord: Some(CordStats { pieces: 2, ..CordStats::default() }), ..common },
+            BodyStats { rigid: Some(RigidStats { spin: 3.0, ..RigidStats::default() }), ..common },
+            BodyStats { hair: Some(HairStats { clumps: 4, ..HairStats::default() }), ..common },
+            BodyStats {
+                particles: Some(ParticleStats { slope: Some(0.1), wet: extent, ..ParticleStats::default() }),
+                ..common
+            },
+        ];
+        for body in bodies {
+            let text = serde_json::to_string(&body).unwrap();
+            assert_eq!(serde_json::from_str::<BodyStats>(&text).unwrap(), body, "{text}");
         }
     }
 

@@ -379,8 +379,8 @@ pub fn look(model: &Model, water: &HairWater, groom: usize) -> Option<[Vec<f32>;
     Some(columns)
 }
 
-/// Figures about the water in a groom, and about the shape that it gives it.
-pub fn measure(model: &Model, state: &State, groom: usize) -> Option<HairStats> {
+/// The part of the strands of a groom that are wet; figures about its water, and about the shape that it gives it.
+pub fn measure(model: &Model, state: &State, groom: usize) -> Option<(f64, HairStats)> {
     let body = model.hair.as_ref()?;
     let number = body.of_groom[groom]?;
     let range = body.model.vertices(number);
@@ -401,12 +401,12 @@ pub fn measure(model: &Model, state: &State, groom: usize) -> Option<HairStats> 
         }
     }
     let clumps = hair::clumps(&body.model, &state.hair, number);
-    Some(HairStats {
+    let figures = HairStats {
         water,
         content: water / hair,
-        wet_part: f64::from(wet) / count.max(1) as f64,
         straightness: straight / count.max(1) as f64,
         clumps,
         clump_size: count as f64 / clumps.max(1) as f64,
-    })
+    };
+    Some((f64::from(wet) / count.max(1) as f64, figures))
 }

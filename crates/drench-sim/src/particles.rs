@@ -46,7 +46,8 @@ pub fn measure(model: &Model, state: &State) -> Figures {
             extent: extent(liquid.positions.iter().copied()),
             ..ParticleStats::default()
         };
-        figures.book("liquid", speed_max, particles);
+        let stats = BodyStats { speed_max, particles: Some(particles), ..BodyStats::default() };
+        figures.bodies.insert("liquid".to_owned(), stats);
     }
     for (body, grains) in model.grains.iter().zip(&state.grains) {
         let measured = heap::measure(&body.model, grains, gravity);
@@ -54,32 +55,27 @@ pub fn measure(model: &Model, state: &State) -> Figures {
         figures.energy[1] += measured.gravitational_energy;
         *figures.counts.entry("grains".to_owned()).or_default() += grains.len() as u64;
         *figures.counts.entry("grains_asleep".to_owned()).or_default() += grains.asleep(&body.model) as u64;
-        figures.book(&body.name, measured.speed_max, grain_figures(body, grains));
+        let stats = BodyStats { speed_max: measured.speed_max, ..grain_figures(body, grains) };
+        figures.bodies.insert(body.name.clone(), stats);
     }
     figures
 }
 
-fn grain_figures(body: &GrainBody, grains: &GrainState) -> ParticleStats {
+fn grain_figures(body: &GrainBody, grains: &GrainState) -> BodyStats {
     let mut particles = ParticleStats {
         count: grains.len() as u64,
         extent: extent(grains.positions.iter().copied()),
         slope: heap::angle_of_repose(grains),
         ..ParticleStats::default()
     };
+    let mut wet_part = None;
     if let Some(law) = body.model.wetness() {
         let wet = |&i: &usize| law.wetness(grains.water[i], body.model.dry_mass(grains.sizes[i])) > WET;
         let wet: Vec<DVec3> = (0..grains.len()).filter(wet).map(|i| grains.positions[i]).collect();
-        particles.wet_part = Some(wet.len() as f64 / grains.len().max(1) as f64);
+        wet_part = Some(wet.len() as f64 / grains.len().max(1) as f64);
         particles.wet = (!wet.is_empty()).then(|| extent(wet.into_iter()));
     }
-    particles
-}
-
-impl Figures {
-    fn book(&mut self, name: &str, speed_max: f64, particles: ParticleStats) {
-        let figures = BodyStats { speed_max, particles: Some(particles), ..BodyStats::default() };
-        self.bodies.insert(name.to_owned(), figures);
-    }
+    BodyStats { wet_part, particles: Some(particles), ..BodyStats::default() }
 }
 
 /// A box around points; nothing is at the origin.

@@ -249,13 +249,15 @@ impl Simulation {
             energy.gravitational += figures.gravitational_energy;
             speed_max = speed_max.max(figures.speed_max);
             let own = Strain { max: figures.strain_max, mean: figures.strain_mean };
+            let (wet_part, hair) = hair::measure(model, state, groom).unzip();
             bodies.insert(
                 body.name.clone(),
                 BodyStats {
                     strain: Some(own),
                     speed_max: figures.speed_max,
                     height: Some(figures.centre.y),
-                    hair: hair::measure(model, state, groom),
+                    wet_part,
+                    hair,
                     ..BodyStats::default()
                 },
             );
