@@ -14,8 +14,9 @@
 use super::fields::Fields;
 use super::rows::{PIECE, Rows};
 use super::walls::{Walls, vector};
+use crate::collision::segments::length;
 use crate::rigid::{BodyState, Push};
-use glam::DVec3;
+use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 
 /// A particle that feels a body.
@@ -34,9 +35,10 @@ pub(crate) struct Floaters {
     /// Ascending by particle.
     touches: Vec<Touch>,
     bodies: Vec<BodyState>,
-    /// What they have got in this step by other forces, and with the pressure that is being solved for.
+    /// What they have got in this step by other forces, and with the pressure that is being solved for; ΔV and Δω of that [m/s, rad/s].
     given: Vec<Push>,
     pushes: Vec<Push>,
+    gained: Vec<[DVec3; 2]>,
     /// g t [m/s].
     fall: DVec3,
     /// What they take from the rate of the density of every particle [kg/(m3 s)], and what they add to the diagonal of the answer to pressure.
@@ -96,19 +98,22 @@ impl Floaters {
         let Self { touches, bodies, diagonal, .. } = self;
         diagonal.clear();
         diagonal.resize(fields.points.masses.len(), 0.0);
+        // Σ m_j |a_j| / M, and Σ m_j |t_j| times the largest sum of a row of I⁻¹.
         let mut sums = vec![[0.0; 2]; bodies.len()];
         for touch in &*touches {
             let mass = f64::from(fields.points.masses[touch.particle as usize]);
             let [pulls, twists] = &mut sums[touch.body as usize];
-            *pulls += mass * touch.pull.length();
-            *twists += mass * touch.twist.length();
+            *pulls += mass * length(touch.pull);
+            *twists += mass * length(touch.twist);
+        }
+        for ([pulls, twists], body) in sums.iter_mut().zip(&*bodies) {
+            let DMat3 { x_axis, y_axis, z_axis } = body.inverse_inertia;
+            *pulls *= body.inverse_mass;
+            *twists *= [x_axis, y_axis, z_axis].into_iter().map(|row| row.abs().element_sum()).fold(0.0, f64::max);
         }
         for touch in &*touches {
-            let (BodyState { inverse_mass, inverse_inertia, .. }, [pulls, twists]) =
-                (bodies[touch.body as usize], sums[touch.body as usize]);
-            let row = |row: DVec3| row.abs().element_sum();
-            let turns = row(inverse_inertia.x_axis).max(row(inverse_inertia.y_axis)).max(row(inverse_inertia.z_axis));
-            let sum = touch.pull.length() * pulls * inverse_mass + touch.twist.length() * twists * turns;
+            let [pulls, twists] = sums[touch.body as usize];
+            let sum = length(touch.pull) * pulls + length(touch.twist) * twists;
             diagonal[touch.particle as usize] += (sum / 3.0) as f32;
         }
     }
@@ -134,7 +139,7 @@ impl Floaters {
 
     /// Lets bodies go with the pressure κ.
     pub fn go_along(&mut self, fields: &Fields) {
-        let Self { touches, bodies, given, pushes, fall, rates, .. } = self;
+        let Self { touches, bodies, given, pushes, gained, fall, rates, .. } = self;
         pushes.clone_from(given);
         for touch in &*touches {
             let i = touch.particle as usize;
@@ -144,10 +149,15 @@ impl Floaters {
             push.angular += touch.twist * impulse;
             rates[i] = 0.0;
         }
+        gained.clear();
+        gained.extend(
+            pushes
+                .iter()
+                .zip(&*bodies)
+                .map(|(push, body)| [*fall + push.linear * body.inverse_mass, body.inverse_inertia * push.angular]),
+        );
         for touch in &*touches {
-            let (push, body) = (&pushes[touch.body as usize], &bodies[touch.body as usize]);
-            let velocity = *fall + push.linear * body.inverse_mass;
-            let spin = body.inverse_inertia * push.angular;
+            let [velocity, spin] = gained[touch.body as usize];
             rates[touch.particle as usize] += (touch.pull.dot(velocity) + touch.twist.dot(spin)) as f32;
         }
     }

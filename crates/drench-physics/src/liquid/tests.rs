@@ -182,6 +182,24 @@ fn a_falling_block_does_not_leak_through_solids_even_without_samples() {
     assert!(guarded > 0);
 }
 
+/// A body at rest, of the same inertia about every axis.
+fn resting(centre: DVec3, inverse_mass: f64, inverse_inertia: f64) -> BodyState {
+    BodyState {
+        centre,
+        rotation: DQuat::IDENTITY,
+        velocity: DVec3::ZERO,
+        spin: DVec3::ZERO,
+        inverse_mass,
+        inverse_inertia: DMat3::from_diagonal(DVec3::splat(inverse_inertia)),
+    }
+}
+
+/// Points 1 cm apart, beside a block of water from the origin to 10 cm.
+fn sheet() -> Vec<DVec3> {
+    let lattice = |i: u32| 0.005 + 0.01 * f64::from(i);
+    (0..100).map(|i| DVec3::new(0.105, lattice(i % 10), lattice(i / 10))).collect()
+}
+
 /// A floating brick and the water around it: what the brick gets is what the water loses.
 #[test]
 fn pushes_on_bodies_are_equal_and_opposite() {
@@ -191,14 +209,7 @@ fn pushes_on_bodies_are_equal_and_opposite() {
     let brick = tank(DVec3::splat(0.08), 0.02);
     let mut scene = Scene::new(brick.iter().map(|p| *p + DVec3::new(-0.04, 0.01, -0.04)).collect());
     scene.bodies.fill(0);
-    let body = BodyState {
-        centre: DVec3::new(0.0, 0.05, 0.0),
-        rotation: DQuat::IDENTITY,
-        velocity: DVec3::ZERO,
-        spin: DVec3::ZERO,
-        inverse_mass: 2.0,
-        inverse_inertia: DMat3::from_diagonal(DVec3::splat(500.0)),
-    };
+    let body = resting(DVec3::new(0.0, 0.05, 0.0), 2.0, 500.0);
     let (mut bodies, mut pushes) = ([body], [Push::default()]);
     let surroundings = Surroundings { gravity: DVec3::ZERO, ..scene.surroundings() };
     let before = state.momentum();
@@ -251,10 +262,8 @@ fn foreign_particles_get_what_the_liquid_loses_and_are_dragged_along() {
 #[test]
 fn a_loose_particle_goes_with_the_water_that_hits_it_and_no_faster() {
     let model = LiquidModel::water(0.01);
-    // A sheet of particles of a tenth of the mass of the water next to them.
-    let sheet: Vec<DVec3> = (0..100)
-        .map(|i| DVec3::new(0.105, 0.005 + 0.01 * f64::from(i % 10), 0.005 + 0.01 * f64::from(i / 10)))
-        .collect();
+    // Of a tenth of the mass of the water next to them.
+    let sheet = sheet();
     let (still, volumes, inverse) = ([DVec3::ZERO; 100], [1e-6; 100], [1e4; 100]);
     let fastest = |loose: usize| {
         let mut state = block(&model, DVec3::ZERO, DVec3::splat(0.1));
@@ -281,18 +290,10 @@ fn a_loose_particle_goes_with_the_water_that_hits_it_and_no_faster() {
 #[test]
 fn a_light_body_goes_with_the_water_that_hits_it_and_no_faster() {
     let model = LiquidModel::water(0.01);
-    let plate = (0..100).map(|i| DVec3::new(0.105, 0.005 + 0.01 * f64::from(i % 10), 0.005 + 0.01 * f64::from(i / 10)));
-    let mut scene = Scene::new(plate.collect());
+    let mut scene = Scene::new(sheet());
     scene.bodies.fill(0);
     // About a hundredth of the mass of the water, which misses a strip at one edge, so that the plate turns.
-    let body = BodyState {
-        centre: DVec3::new(0.105, 0.05, 0.05),
-        rotation: DQuat::IDENTITY,
-        velocity: DVec3::ZERO,
-        spin: DVec3::ZERO,
-        inverse_mass: 100.0,
-        inverse_inertia: DMat3::from_diagonal(DVec3::splat(1e5)),
-    };
+    let body = resting(DVec3::new(0.105, 0.05, 0.05), 100.0, 1e5);
     let (mut bodies, mut pushes) = ([body], [Push::default()]);
     let mut state = block(&model, DVec3::ZERO, DVec3::new(0.1, 0.1, 0.08));
     state.velocities.fill(DVec3::X);
