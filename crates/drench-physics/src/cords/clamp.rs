@@ -102,7 +102,20 @@ pub(crate) struct Grip {
     pub given: [DVec3; 2],
     /// The same when lengths were begun to be solved.
     pub start: [DVec3; 2],
+    /// How the first of these went.
+    pub round: Round,
     piece: usize,
+}
+
+/// What the last round of solving lengths made of an impulse [N s].
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Round {
+    /// What the next one begins with.
+    pub from: DVec3,
+    /// What it came to.
+    pub to: DVec3,
+    /// By how much it changed it.
+    pub change: DVec3,
 }
 
 /// A segment whose roll is held.
@@ -275,6 +288,7 @@ impl Grips {
             answer: DMat3::ZERO,
             given: [DVec3::ZERO; 2],
             start: [DVec3::ZERO; 2],
+            round: Round::default(),
             piece,
         });
         self.of_vertex[vertex] = self.vertices.len() as u32;

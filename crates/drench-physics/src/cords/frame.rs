@@ -10,14 +10,14 @@ pub(crate) fn transport(direction: DVec3, from: DVec3, to: DVec3) -> DVec3 {
     let moved = direction - (from + to) * (direction.dot(to) / (1.0 + from.dot(to)).max(1e-9));
     let flat = moved - to * moved.dot(to);
     let square = flat.length_squared();
-    if square > 1e-12 && square < 1e12 { flat / square.sqrt() } else { to.any_orthonormal_vector() }
+    if square > 1e-12 && square < 1e12 { flat * (1.0 / square.sqrt()) } else { to.any_orthonormal_vector() }
 }
 
 /// The unit vector along `v`, or another if it has no direction.
 #[inline]
 pub(crate) fn unit_or(v: DVec3, otherwise: DVec3) -> DVec3 {
     let square = v.length_squared();
-    if square > 1e-200 && square < 1e200 { v / square.sqrt() } else { otherwise }
+    if square > 1e-200 && square < 1e200 { v * (1.0 / square.sqrt()) } else { otherwise }
 }
 
 /// Angle from `a` to `b` about `axis`, all of unit length, in (-pi, pi].

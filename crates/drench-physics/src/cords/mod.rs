@@ -6,6 +6,7 @@
 //! | `predict` | inertia, weight, air, forces of twist | 4.1 |
 //! | `bend` | chain shape matching | 4.1 |
 //! | `tension` | lengths and tensions at once | 4.2, 4.4.2 |
+//! | `chain` | the linear system of that | |
 //! | `touch` | contact with solids and its reaction | 4.5 |
 //! | `flick` | stored energy becomes motion | 4.4.3 |
 //! | `twist` | twist-free frames, angles, torques | 4.3 |
@@ -17,6 +18,7 @@
 //! pushed in the next rigid step: both are explicit. Cords do not see each other here.
 
 mod bend;
+mod chain;
 mod clamp;
 mod curve;
 mod flick;
@@ -71,16 +73,18 @@ pub fn solve(
     bend::bend(model, state, scratch, &around, bodies);
     let mut touches = false;
     if !environment.colliders.is_empty() {
-        tension::solve(model, state, scratch, &around, tension::ROUGH, bodies, &mut tally);
+        tension::solve(state, scratch, &around, tension::ROUGH, bodies, &mut tally);
         touches = touch::touch(model, state, scratch, &around, false, &mut tally);
     }
-    tension::solve(model, state, scratch, &around, tension::TOLERANCE, bodies, &mut tally);
+    tension::solve(state, scratch, &around, tension::TOLERANCE, bodies, &mut tally);
     if touches {
         touch::touch(model, state, scratch, &around, true, &mut tally);
-        touch::react(state, scratch, &around, bodies);
     }
     tension::keep_angular_momentum(state, scratch);
     tension::settle(model, state, scratch, &mut tally);
+    if touches {
+        touch::react(state, scratch, &around, bodies);
+    }
     twist::turn(model, state, scratch, &around, bodies, &mut tally);
     advance(state, scratch, dt);
     flick::flick(model, state, scratch, dt, bodies, &mut tally);

@@ -1,5 +1,6 @@
 //! Where vertices would go: inertia, weight, air, twist, and the tension of the last step, which is most of the next one.
 
+use super::chain::Law;
 use super::clamp::{Bodies, Grips};
 use super::model::CordModel;
 use super::state::{CordScratch, CordState};
@@ -31,11 +32,12 @@ pub(super) fn predict(
     carry_along(state, scratch, around, bodies);
 }
 
-/// Masses, and directions of segments.
+/// Masses, and what segments are like.
 fn measure(model: &CordModel, state: &CordState, scratch: &mut CordScratch) {
     let vertices = state.positions.len();
-    let CordScratch { mass, inverse_mass, normals, touched, planes, pushed, before, spans, tensions, grips, .. } =
-        scratch;
+    let CordScratch {
+        mass, inverse_mass, normals, touched, planes, pushed, before, spans, tensions, laws, grips, ..
+    } = scratch;
     mass.clear();
     mass.resize(vertices, 0.0);
     normals.clear();
@@ -50,6 +52,7 @@ fn measure(model: &CordModel, state: &CordState, scratch: &mut CordScratch) {
     for piece in 0..state.piece_count() {
         for s in state.segments(piece) {
             let v = s + piece;
+            laws[s] = Law::of(model, state, s);
             let half = 0.5 * model.masses[s];
             mass[v] += half;
             mass[v + 1] += half;

@@ -7,9 +7,10 @@
 //! segment s of piece p lies between vertices s + p and s + p + 1.
 
 use super::bend::Regions;
+use super::chain::{Block, Bond, Law};
 use super::clamp::Grips;
 use super::model::CordModel;
-use super::tension::{Block, Bond, Run};
+use super::tension::{Inertia, Run};
 use crate::error::PhysicsError;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -237,6 +238,10 @@ pub struct CordScratch {
     pub(crate) pulls: Vec<f64>,
     pub(crate) blocks: Vec<Block>,
     pub(crate) bonds: Vec<Bond>,
+    /// How vertices resist being pulled.
+    pub(crate) inertias: Vec<Inertia>,
+    /// Tension over length of each segment.
+    pub(crate) laws: Vec<Law>,
     pub(crate) grips: Grips,
     /// For each body, when lengths are solved, the last turn in which a run that was not done has pulled it.
     pub(crate) stirred: Vec<u32>,
@@ -273,6 +278,8 @@ impl CordScratch {
             pulls: vec![0.0; segments],
             blocks: vec![Block::FIXED; vertices],
             bonds: vec![Bond::default(); segments],
+            inertias: Vec::with_capacity(vertices),
+            laws: vec![Law::default(); segments],
             grips: Grips::default(),
             stirred: Vec::new(),
             regions: Regions::default(),

@@ -25,12 +25,13 @@
 //! Directions of the end make the scheme stable at any tension and take a little from fast sideways motion; where a piece is free or hangs
 //! on one point its angular momentum is given back by a rotation.
 
-use super::clamp::{Bodies, Grips};
+use super::chain::{Block, Law, Symmetric};
+use super::clamp::{Bodies, Grips, Round};
 use super::model::CordModel;
 use super::state::{CordScratch, CordState, Tally};
 use super::{Surroundings, bend, frame};
 use crate::collision::segments::length;
-use glam::{DMat3, DQuat, DVec3};
+use glam::{DQuat, DVec3};
 use std::ops::Range;
 
 /// Rounds at most: of a run by itself, and of runs that end at bodies.
@@ -39,7 +40,7 @@ const COUPLED_ROUNDS: u32 = 48;
 /// Last step of Newton's method that is good enough, in lengths of a segment: what remains is its square.
 pub(super) const TOLERANCE: f64 = 1e-6;
 /// The same where it is only to be seen what the cord will touch.
-pub(super) const ROUGH: f64 = 1e-3;
+pub(super) const ROUGH: f64 = 1e-2;
 /// How much shorter than its length, relative, a segment may be and still be thought to pull: in the first round, which finds out, and later.
 const SLACK: [f64; 2] = [0.02, 1e-10];
 /// Mass of a vertex along the normal of the solid that it lies on, over its own, and in all directions where friction holds it: not so much that
@@ -72,6 +73,9 @@ const LOOKS: u32 = 6;
 const BEYOND: f64 = 0.5;
 /// Last step, in lengths of a segment, that is still an answer, if not a good one.
 const LOST: f64 = 1.0;
+/// Change of a round over that of the one before, up to which rounds are steady, and how much longer they are made at most.
+const STEADY: f64 = 0.5;
+const HURRY: f64 = 0.5;
 /// How many times farther than a run reaches its pull may take a body by itself: others that hold the body pull too.
 const FAR: f64 = 1e3;
 
@@ -98,60 +102,8 @@ impl Run {
     }
 }
 
-/// A vertex in the elimination: the inverse of its block, and its right-hand side.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Block {
-    inverse: DMat3,
-    load: DVec3,
-}
-
-impl Block {
-    /// A vertex that stays.
-    pub const FIXED: Self = Self { inverse: DMat3::ZERO, load: DVec3::ZERO };
-}
-
-/// K of a segment: a 1 + b n n^T.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Bond {
-    across: f64,
-    along: f64,
-    normal: DVec3,
-    /// Slope of the tension over the length, and how much too long the segment is.
-    stiffness: f64,
-    gap: f64,
-    /// Tension with the gap closed.
-    force: f64,
-    /// Tension at which it yields, and whether the stiffness is that of yielding.
-    limit: f64,
-    yields: bool,
-}
-
-impl Bond {
-    /// Whether a tension lies on the other side of the yield point, by more than rounding.
-    #[inline]
-    fn changes(&self, tension: f64) -> bool {
-        if self.yields { tension < self.limit * (1.0 - 1e-9) } else { tension > self.limit * (1.0 + 1e-9) }
-    }
-
-    #[inline]
-    fn matrix(&self) -> DMat3 {
-        let n = self.normal * self.along;
-        let mut k = DMat3::from_cols(n * self.normal.x, n * self.normal.y, n * self.normal.z);
-        k.x_axis.x += self.across;
-        k.y_axis.y += self.across;
-        k.z_axis.z += self.across;
-        k
-    }
-
-    #[inline]
-    fn times(&self, v: DVec3) -> DVec3 {
-        v * self.across + self.normal * (self.along * self.normal.dot(v))
-    }
-}
-
 /// Brings all segments to the length that goes with their tension.
 pub(super) fn solve(
-    model: &CordModel,
     state: &mut CordState,
     scratch: &mut CordScratch,
     around: &Surroundings,
@@ -169,12 +121,14 @@ pub(super) fn solve(
         run.reach = run.reach.max(span.sum());
         run.far = FAR * run.reach;
     }
+    Inertia::all(scratch, around.dt);
     for grip in &mut scratch.grips.vertices {
         grip.start = grip.given;
+        grip.round = Round { from: grip.given[0], ..Round::default() };
     }
     // Runs that meet no body do not depend on any other.
     for run in runs.iter_mut().filter(|run| !run.coupled) {
-        alone(model, state, scratch, run, around.dt, tolerance, tally);
+        alone(state, scratch, run, around.dt, tolerance, tally);
     }
     let mut turn = 0;
     scratch.stirred.clear();
@@ -189,7 +143,7 @@ pub(super) fn solve(
             turn += 1;
             run.turn = turn;
             hold(scratch, run, around, bodies);
-            let (step, sure) = improve(model, state, scratch, run, around.dt, SLACK[usize::from(round > 1)], false);
+            let (step, sure) = improve(state, scratch, run, around.dt, SLACK[usize::from(round > 1)], false);
             tally.rounds = tally.rounds.max(round);
             run.last = step;
             lead(scratch, run, around.dt, bodies);
@@ -202,6 +156,8 @@ pub(super) fn solve(
         if all {
             break;
         }
+        turn += 1;
+        hurry(scratch, &runs, turn, bodies);
     }
     // What bodies got is what the tensions are, to the last digit.
     for run in runs.iter().filter(|run| run.coupled && run.done) {
@@ -218,27 +174,19 @@ pub(super) fn solve(
         }
         tally.unconverged += u64::from(!run.done);
         if lost(run) {
-            give_up(model, state, scratch, run, around, bodies, tally);
+            give_up(state, scratch, run, around, bodies, tally);
         } else if !run.done {
-            ease(model, state, scratch, run);
+            ease(state, scratch, run);
         }
     }
     scratch.runs = runs;
 }
 
 /// Solves a run whose ends, and vertices on bodies, stay where they are.
-fn alone(
-    model: &CordModel,
-    state: &mut CordState,
-    scratch: &mut CordScratch,
-    run: &mut Run,
-    dt: f64,
-    tolerance: f64,
-    tally: &mut Tally,
-) {
+fn alone(state: &mut CordState, scratch: &mut CordScratch, run: &mut Run, dt: f64, tolerance: f64, tally: &mut Tally) {
     for round in 1..=ROUNDS {
         tally.rounds = tally.rounds.max(round);
-        let (step, sure) = improve(model, state, scratch, run, dt, SLACK[usize::from(round > 1)], true);
+        let (step, sure) = improve(state, scratch, run, dt, SLACK[usize::from(round > 1)], true);
         run.last = step;
         run.done = sure && step <= tolerance;
         if run.done {
@@ -260,7 +208,6 @@ fn give_back(scratch: &mut CordScratch, run: &Run, bodies: &mut Bodies) {
 
 /// Solves a run that does not agree with its bodies as if they held still, then draws them.
 fn give_up(
-    model: &CordModel,
     state: &mut CordState,
     scratch: &mut CordScratch,
     run: &mut Run,
@@ -275,29 +222,23 @@ fn give_up(
     for s in run.segments.clone() {
         state.tensions[s] = scratch.tensions[s];
     }
-    alone(model, state, scratch, run, around.dt, TOLERANCE, tally);
-    run.far = ease(model, state, scratch, run);
+    alone(state, scratch, run, around.dt, TOLERANCE, tally);
+    run.far = ease(state, scratch, run);
     pull(state, scratch, run, around.dt, bodies);
     run.done = false;
     hold(scratch, run, around, bodies);
 }
 
 /// Takes off the tension that is more than goes with the lengths that a run was stopped at; returns how much too long it is [m].
-fn ease(model: &CordModel, state: &mut CordState, scratch: &CordScratch, run: &Run) -> f64 {
+fn ease(state: &mut CordState, scratch: &CordScratch, run: &Run) -> f64 {
     let mut excess = 0.0;
     for s in run.segments.clone() {
         let v = s + run.piece;
-        let length = length(scratch.next[v + 1] - scratch.next[v]);
-        excess += (length - model.lengths[s] * (1.0 + state.plastic_strains[s])).max(0.0);
-        state.tensions[s] = state.tensions[s].min(bearable(model, state, s, length));
+        let (law, length) = (&scratch.laws[s], length(scratch.next[v + 1] - scratch.next[v]));
+        excess += (length - law.slack).max(0.0);
+        state.tensions[s] = state.tensions[s].min(law.tension(length));
     }
     excess
-}
-
-/// Tension that goes with a length of a segment [N].
-fn bearable(model: &CordModel, state: &CordState, s: usize, length: f64) -> f64 {
-    let strain = (length / model.lengths[s] - 1.0 - state.plastic_strains[s]).max(0.0);
-    model.tensile_curve(s).stress(strain, state.plastic_strains[s]).0 * model.areas[s]
 }
 
 /// Puts vertices on bodies where the bodies now take them.
@@ -319,6 +260,40 @@ fn lead(scratch: &mut CordScratch, run: &Run, dt: f64, bodies: &mut Bodies) {
             let more = inertia * moves[grip.vertex] * (1.0 / dt);
             bodies.push(index, grip.share * more, grip.begin);
             grip.given[0] += more;
+        }
+    }
+}
+
+/// Takes bodies on the way that rounds take them. Where runs share bodies, a round leaves about the same part of the error as the one before it;
+/// Anderson's method with a memory of one round finds out which: with x what bodies had got when a round began, g what it made of that, and f = g - x,
+/// the next one begins with g + p (g - g_before), where p makes |f + p (f - f_before)| least.
+fn hurry(scratch: &mut CordScratch, runs: &[Run], turn: u32, bodies: &mut Bodies) {
+    let CordScratch { grips, stirred, .. } = scratch;
+    let unsettled = || runs.iter().filter(|run| run.coupled && !run.done);
+    let (mut along, mut square, mut sizes) = (0.0, 0.0, [0.0; 2]);
+    for grip in unsettled().flat_map(|run| &grips.vertices[grips.between(run.ends())]) {
+        let change = grip.given[0] - grip.round.from;
+        let turned = change - grip.round.change;
+        along -= change.dot(turned);
+        square += turned.length_squared();
+        sizes[0] += grip.round.change.length_squared();
+        sizes[1] += change.length_squared();
+    }
+    let steady = along > 0.0 && sizes[1] < STEADY * STEADY * sizes[0];
+    let part = if steady { (along / square).min(HURRY) } else { 0.0 };
+    for run in unsettled() {
+        let held = grips.between(run.ends());
+        for grip in &mut grips.vertices[held] {
+            let (to, change, more) =
+                (grip.given[0], grip.given[0] - grip.round.from, (grip.given[0] - grip.round.to) * part);
+            if let (Some(index), Some(_)) = (grip.body, grip.inertia)
+                && more != DVec3::ZERO
+            {
+                bodies.push(index, grip.share * more, grip.begin);
+                grip.given[0] += more;
+                stirred[index] = turn;
+            }
+            grip.round = Round { from: grip.given[0], to, change };
         }
     }
 }
@@ -363,7 +338,6 @@ pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: 
 /// One round of Newton's method on a run, with bodies that hold still or answer; returns its largest step, in lengths of a
 /// segment, and whether all segments were on the branch that they were thought to be on.
 fn improve(
-    model: &CordModel,
     state: &mut CordState,
     scratch: &mut CordScratch,
     run: &Run,
@@ -371,59 +345,65 @@ fn improve(
     slack: f64,
     still: bool,
 ) -> (f64, bool) {
-    let CordScratch { next, before, blocks, bonds, tangents, moves, pulls, free, pushed, .. } = scratch;
-    let CordScratch { mass, inverse_mass, normals, planes, grips, .. } = scratch;
-    let resistance = Resistance { free, pushed, mass, inverse_mass, normals, planes, grips, dt, still };
+    let CordScratch { next, before, blocks, laws, bonds, inertias, grips, moves, pulls, .. } = scratch;
+    let resistance = Resistance { inertias, grips, dt, still };
     let (piece, segments) = (run.piece, run.segments.clone());
     let [first, last] = run.ends();
 
-    for v in first..last {
-        let s = v - piece;
-        bonds[s] = bind(model, state, s, next[v + 1] - next[v], before[s], slack);
-        tangents[s] = bonds[s].normal;
+    for s in segments.clone() {
+        let v = s + piece;
+        bonds[s] = laws[s].bond(next[v + 1] - next[v], state.tensions[s], before[s], slack);
     }
 
     // Forth: elimination from both ends to the middle, side by side, because every vertex waits for the one before it.
     let middle = first.midpoint(last);
+    let before = |v: usize| &bonds[v - piece - 1];
+    let after = |v: usize| &bonds[v - piece];
     for k in 0..last - middle {
         let (v, w) = (first + k, last - k);
         if v < middle {
-            blocks[v] = reduce(run, &resistance, bonds, next, v, [(v > first).then(|| (v - 1, blocks[v - 1])), None]);
+            let gone = (v > first).then(|| (before(v), -1.0, &blocks[v - 1]));
+            let own = resistance.at(v, next[v], DVec3::ZERO);
+            blocks[v] = own.map_or(Block::FIXED, |own| Block::new(own, Some((after(v), 1.0)), [gone, None]));
         }
-        blocks[w] = reduce(run, &resistance, bonds, next, w, [(w < last).then(|| (w + 1, blocks[w + 1])), None]);
+        let gone = (w < last).then(|| (after(w), 1.0, &blocks[w + 1]));
+        let own = resistance.at(w, next[w], DVec3::ZERO);
+        blocks[w] = own.map_or(Block::FIXED, |own| Block::new(own, Some((before(w), -1.0)), [gone, None]));
     }
-    let sides = [(middle > first).then(|| (middle - 1, blocks[middle - 1])), Some((middle + 1, blocks[middle + 1]))];
-    blocks[middle] = reduce(run, &resistance, bonds, next, middle, sides);
+    let sides = [
+        (middle > first).then(|| (before(middle), -1.0, &blocks[middle - 1])),
+        Some((after(middle), 1.0, &blocks[middle + 1])),
+    ];
+    let own = resistance.at(middle, next[middle], DVec3::ZERO);
+    blocks[middle] = own.map_or(Block::FIXED, |own| Block::new(own, None, sides));
 
     // Back: the steps, from the middle to both ends. No step is longer than the run, wherever a first round may want to go.
-    let limited = |step: DVec3| if step.is_finite() { within(step, run.reach) } else { DVec3::ZERO };
-    moves[middle] = limited(blocks[middle].inverse * blocks[middle].load);
+    moves[middle] = within(blocks[middle].alone(), run.reach);
     for k in 1..=last - middle {
         let (v, w) = (middle.wrapping_sub(k), middle + k);
         if k <= middle - first {
-            moves[v] = limited(blocks[v].inverse * (blocks[v].load + bonds[v - piece].times(moves[v + 1])));
+            moves[v] = within(blocks[v].beside(after(v), moves[v + 1]), run.reach);
         }
-        moves[w] = limited(blocks[w].inverse * (blocks[w].load + bonds[w - piece - 1].times(moves[w - 1])));
+        moves[w] = within(blocks[w].beside(before(w), moves[w - 1]), run.reach);
     }
 
     // Tensions; a cord cannot push.
-    let (mut worst, mut sure) = (0.0_f64, true);
+    let (mut worst, mut sure, mut square) = (0.0_f64, true, moves[first].length_squared());
     for s in segments.clone() {
         let (bond, v, old) = (&bonds[s], s + piece, state.tensions[s]);
-        let tension = old + bond.stiffness * (bond.gap + bond.normal.dot(moves[v + 1] - moves[v]));
+        let tension = bond.tension(old, moves[v + 1] - moves[v]);
         // On another branch than it was thought to be: one more round.
         sure &= !(tension < 0.0 && old > 0.0 || bond.changes(tension));
         pulls[s] = tension.max(0.0);
         if !tension.is_finite() {
             (pulls[s], worst) = (old, f64::INFINITY);
         }
-        // Written so that a NaN is not taken for nothing.
-        let size = moves[v].length_squared().max(moves[v + 1].length_squared()).sqrt() / model.lengths[s];
-        worst = if size <= worst { worst } else { size };
+        let here = std::mem::replace(&mut square, moves[v + 1].length_squared());
+        worst = worst.max(here.max(square) * laws[s].over_square);
     }
+    let worst = worst.sqrt();
 
-    let part =
-        if worst > LONG { far_enough(|part| slope(model, state, run, &resistance, next, moves, part)) } else { 1.0 };
+    let part = if worst > LONG { far_enough(|part| slope(run, &resistance, laws, next, moves, part)) } else { 1.0 };
     // Bodies will take their vertices there, up to what others do to them.
     for v in first..=last {
         moves[v] *= part;
@@ -439,82 +419,63 @@ fn improve(
 
 /// What resists the pull of segments at vertices.
 struct Resistance<'a> {
-    free: &'a [DVec3],
-    pushed: &'a [DVec3],
-    mass: &'a [f64],
-    inverse_mass: &'a [f64],
-    normals: &'a [DVec3],
-    planes: &'a [f64],
+    inertias: &'a [Inertia],
     grips: &'a Grips,
     dt: f64,
     still: bool,
+}
+
+/// How a vertex that nothing holds resists being pulled off its way.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Inertia {
+    /// Mass over dt^2, a multiple of it where friction holds the vertex [N/m].
+    heavy: f64,
+    /// Where it would go [m].
+    goal: DVec3,
+    /// Normal of the solid that it lies on, or 0, and where along it the solid keeps the vertex [m].
+    normal: DVec3,
+    plane: f64,
+}
+
+impl Inertia {
+    fn all(scratch: &mut CordScratch, dt: f64) {
+        let CordScratch { inertias, free, pushed, mass, inverse_mass, normals, planes, .. } = scratch;
+        inertias.clear();
+        inertias.extend((0..free.len()).map(|v| Self {
+            heavy: mass[v] / (dt * dt) * if inverse_mass[v] == 0.0 { STUCK } else { 1.0 },
+            goal: free[v] + pushed[v],
+            normal: normals[v],
+            plane: planes[v],
+        }));
+    }
+
+    /// The same at a place: how it resists being moved on [N/m], and the force that is on it [N].
+    #[inline(always)]
+    fn at(&self, place: DVec3) -> (Symmetric, DVec3) {
+        let (mut inertia, away) = (Symmetric::scalar(self.heavy), self.goal - place);
+        if self.normal == DVec3::ZERO {
+            return (inertia, away * self.heavy);
+        }
+        inertia.add_dyad(self.normal * (self.heavy * FIXED), self.normal);
+        // What friction took counts; along the normal the solid keeps it where it lies.
+        let off = FIXED * (self.plane - self.normal.dot(place)) - self.normal.dot(away);
+        (inertia, (away + self.normal * off) * self.heavy)
+    }
 }
 
 impl Resistance<'_> {
     /// How a vertex at a place resists being moved on [N/m], and the force that is on it [N] after it has gone some way in this round;
     /// nothing if it stays.
     #[inline(always)]
-    fn at(&self, v: usize, place: DVec3, gone: DVec3) -> Option<(DMat3, DVec3)> {
-        let rate = 1.0 / (self.dt * self.dt);
-        if let Some(grip) = self.grips.at(v) {
-            let inertia = grip.inertia.filter(|_| !self.still)? * rate;
-            return Some((inertia, grip.given[0] * (-1.0 / self.dt) - inertia * gone));
-        }
-        let heavy = self.mass[v] * rate * if self.inverse_mass[v] == 0.0 { STUCK } else { 1.0 };
-        let mut inertia = DMat3::from_diagonal(DVec3::splat(heavy));
-        let away = self.free[v] + self.pushed[v] - place - gone;
-        let normal = self.normals[v];
-        if normal == DVec3::ZERO {
-            return Some((inertia, away * heavy));
-        }
-        let n = normal * (heavy * FIXED);
-        inertia += DMat3::from_cols(n * normal.x, n * normal.y, n * normal.z);
-        // What friction took counts; along the normal the solid keeps it where it lies.
-        let off = FIXED * (self.planes[v] - normal.dot(place + gone)) - normal.dot(away);
-        Some((inertia, (away + normal * off) * heavy))
+    fn at(&self, v: usize, place: DVec3, gone: DVec3) -> Option<(Symmetric, DVec3)> {
+        let Some(grip) = self.grips.at(v) else { return Some(self.inertias[v].at(place + gone)) };
+        let inertia = Symmetric::scaled(grip.inertia.as_ref().filter(|_| !self.still)?, 1.0 / (self.dt * self.dt));
+        Some((inertia, grip.given[0] * (-1.0 / self.dt) - inertia.times(gone)))
     }
-}
-
-/// The block of a vertex when neighbours have been eliminated.
-#[inline(always)]
-fn reduce(
-    run: &Run,
-    resistance: &Resistance,
-    bonds: &[Bond],
-    next: &[DVec3],
-    v: usize,
-    gone: [Option<(usize, Block)>; 2],
-) -> Block {
-    let [first, last] = run.ends();
-    let Some((mut block, mut load)) = resistance.at(v, next[v], DVec3::ZERO) else { return Block::FIXED };
-    if v < last {
-        let after = &bonds[v - run.piece];
-        block += after.matrix();
-        load += after.normal * after.force;
-    }
-    if v > first {
-        let before = &bonds[v - run.piece - 1];
-        block += before.matrix();
-        load -= before.normal * before.force;
-    }
-    for (neighbour, gone) in gone.into_iter().flatten() {
-        let bond = &bonds[v.min(neighbour) - run.piece];
-        block -= sandwich(bond, &gone.inverse);
-        load += bond.times(gone.inverse * gone.load);
-    }
-    Block { inverse: invert(&block), load }
 }
 
 /// Slope of the energy along the step of a round after a part of it [N m].
-fn slope(
-    model: &CordModel,
-    state: &CordState,
-    run: &Run,
-    resistance: &Resistance,
-    next: &[DVec3],
-    moves: &[DVec3],
-    part: f64,
-) -> f64 {
+fn slope(run: &Run, resistance: &Resistance, laws: &[Law], next: &[DVec3], moves: &[DVec3], part: f64) -> f64 {
     let [first, last] = run.ends();
     let mut sum = 0.0;
     for v in first..=last {
@@ -525,8 +486,7 @@ fn slope(
             let change = moves[v + 1] - moves[v];
             let edge = next[v + 1] - next[v] + change * part;
             let long = length(edge);
-            let tension = bearable(model, state, v - run.piece, long);
-            sum += tension * edge.dot(change) / long.max(f64::MIN_POSITIVE);
+            sum += laws[v - run.piece].tension(long) * edge.dot(change) / long.max(f64::MIN_POSITIVE);
         }
     }
     sum
@@ -563,56 +523,17 @@ fn far_enough(slope: impl Fn(f64) -> f64) -> f64 {
     if low.0 > 0.0 && high.1 > -BEYOND * start { low.0 } else { high.0 }
 }
 
-/// The bond of a segment.
+/// The step, made shorter if it is longer than `most`; none if it is not finite.
 #[inline]
-fn bind(model: &CordModel, state: &CordState, s: usize, edge: DVec3, before: DVec3, slack: f64) -> Bond {
-    let (length, rest, area) = (length(edge), model.lengths[s], model.areas[s]);
-    let normal = if length > 1e-9 * rest { edge / length } else { before };
-    let tension = state.tensions[s];
-    let curve = model.tensile_curve(s);
-    let (stress, limit) = (tension / area, curve.yield_after(state.plastic_strains[s]));
-    let (strain, slope) = curve.strain(stress, state.plastic_strains[s]);
-    let gap = length - rest * (1.0 + strain);
-    if tension <= 0.0 && gap < -slack * rest {
-        return Bond { normal, limit: f64::INFINITY, ..Bond::default() };
+fn within(step: DVec3, most: f64) -> DVec3 {
+    let square = step.length_squared();
+    if square <= most * most {
+        step
+    } else if square.is_finite() {
+        step * (most / square.sqrt())
+    } else {
+        DVec3::ZERO
     }
-    let stiffness = area / (rest * slope);
-    let across = tension / length.max(0.1 * rest);
-    let (along, force) = (stiffness - across, tension + stiffness * gap);
-    // The very comparison by which the curve takes its slope: a cord that flows stands on the limit, up to rounding, in every step.
-    Bond { across, along, normal, stiffness, gap, force, limit: limit * area, yields: stress > limit }
-}
-
-/// The vector, made shorter if it is longer than `most`.
-#[inline]
-fn within(v: DVec3, most: f64) -> DVec3 {
-    let square = v.length_squared();
-    if square > most * most { v * (most / square.sqrt()) } else { v }
-}
-
-/// K P K for a symmetric P.
-#[inline]
-fn sandwich(bond: &Bond, p: &DMat3) -> DMat3 {
-    let (a, b, n) = (bond.across, bond.along, bond.normal);
-    let pn = *p * n;
-    // a^2 P + a b (n (Pn)^T + Pn n^T) + b^2 (n . Pn) n n^T = a^2 P + u n^T + n w^T with the rest split over both.
-    let u = pn * (a * b) + n * (0.5 * b * b * n.dot(pn));
-    *p * (a * a) + DMat3::from_cols(u * n.x + n * u.x, u * n.y + n * u.y, u * n.z + n * u.z)
-}
-
-/// Inverse of a symmetric matrix.
-#[inline]
-fn invert(m: &DMat3) -> DMat3 {
-    let (a, b, c) = (m.x_axis.x, m.x_axis.y, m.x_axis.z);
-    let (d, e, f) = (m.y_axis.y, m.y_axis.z, m.z_axis.z);
-    let (xx, xy, xz) = (d * f - e * e, c * e - b * f, b * e - c * d);
-    let inverse = 1.0 / (a * xx + b * xy + c * xz);
-    let (yy, yz, zz) = (a * f - c * c, b * c - a * e, a * d - b * b);
-    DMat3::from_cols(
-        DVec3::new(xx, xy, xz) * inverse,
-        DVec3::new(xy, yy, yz) * inverse,
-        DVec3::new(xz, yz, zz) * inverse,
-    )
 }
 
 /// Gives back the angular momentum of pieces that are free or hang on one point of the world.
@@ -649,12 +570,14 @@ pub(super) fn keep_angular_momentum(state: &CordState, scratch: &mut CordScratch
     }
 }
 
-/// Books what the lengths and tensions have come to, and lets segments past their yield stress flow.
-pub(super) fn settle(model: &CordModel, state: &mut CordState, scratch: &CordScratch, tally: &mut Tally) {
+/// Books what directions, lengths and tensions have come to, and lets segments past their yield stress flow.
+pub(super) fn settle(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, tally: &mut Tally) {
+    let CordScratch { next, before, tangents, .. } = scratch;
     for piece in 0..state.piece_count() {
         for s in state.segments(piece) {
-            let v = s + piece;
-            let length = length(scratch.next[v + 1] - scratch.next[v]);
+            let edge = next[s + piece + 1] - next[s + piece];
+            let length = length(edge);
+            tangents[s] = frame::unit_or(edge, before[s]);
             let (curve, tension) = (model.tensile_curve(s), state.tensions[s]);
             let stress = tension / model.areas[s];
             let strain = length / model.lengths[s] - 1.0;

@@ -130,12 +130,10 @@ pub(super) fn turn(
 }
 
 /// References, and the angles between them.
-fn carry(state: &mut CordState, scratch: &mut CordScratch, piece: usize) {
-    let CordScratch { before, tangents, next, .. } = scratch;
+fn carry(state: &mut CordState, scratch: &CordScratch, piece: usize) {
+    let CordScratch { before, tangents, .. } = scratch;
     let segments = state.segments(piece);
     for s in segments.clone() {
-        let v = s + piece;
-        tangents[s] = frame::unit_or(next[v + 1] - next[v], before[s]);
         state.references[s] = frame::transport(state.references[s], before[s], tangents[s]);
         if s > segments.start {
             let over = frame::transport(state.references[s - 1], tangents[s - 1], tangents[s]);
