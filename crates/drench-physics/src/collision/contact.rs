@@ -42,8 +42,6 @@ pub struct Contact {
     /// Accumulated pushes [kg m].
     pub press: f64,
     pub grip: DVec3,
-    /// The last push, for whoever gathers it.
-    pub push: DVec3,
 }
 
 /// Where a contact is: points, direction, time.
@@ -78,7 +76,6 @@ impl Contact {
         mass: 0.0,
         press: 0.0,
         grip: DVec3::ZERO,
-        push: DVec3::ZERO,
     };
 
     pub fn new(vertices: [usize; 2], pair: &Pair, place: &Place, reach: f64) -> Self {
@@ -102,7 +99,6 @@ impl Contact {
             mass: 0.0,
             press: 0.0,
             grip: DVec3::ZERO,
-            push: DVec3::ZERO,
         }
     }
 
@@ -135,7 +131,7 @@ impl Contact {
     }
 
     /// One step of projected relaxation towards no approach and, within Coulomb's cone, no slip; `relative` is what the
-    /// corrections so far have made of the motion. Notes the push, and returns it.
+    /// corrections so far have made of the motion. Returns the push.
     #[inline]
     pub fn relax(&mut self, relative: DVec3, friction: f64) -> DVec3 {
         let press = (self.press - (self.gap + self.normal.dot(relative)) * self.mass).max(0.0);
@@ -150,7 +146,6 @@ impl Contact {
             push += grip - self.grip;
             self.grip = grip;
         }
-        self.push = push;
         push
     }
 

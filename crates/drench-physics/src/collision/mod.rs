@@ -37,12 +37,11 @@ mod zones;
 
 use crate::error::{PhysicsError, check};
 use contact::{Contact, Pair, Place};
-use drench_math::ordered;
 use glam::DVec3;
 use rayon::prelude::*;
 use search::{Capsule, Search};
 use segments::{Segment, approach, closest, length};
-use solver::{Incidence, Problem, solve};
+use solver::{Incidence, Problem, solve, widen};
 use zones::{Zones, rigid_motion};
 
 /// How much thicker capsules are when pairs are looked for, as a fraction of their radius.
@@ -58,8 +57,6 @@ const MERGERS: u32 = 32;
 /// Share of an old overlap that is opened in a step, and the share of the reach that is left alone.
 const RECOVERY: f64 = 0.2;
 const SLOP: f64 = 0.01;
-/// Iterations that open overlaps.
-const RECOVERY_ITERATIONS: u32 = 1;
 /// Vertices that one task handles.
 const CHUNK: usize = 8192;
 
@@ -159,7 +156,7 @@ impl Collisions {
         self.enclose(false);
         let mut contacts = std::mem::take(&mut self.contacts);
         join(&mut contacts, self.find(Self::meet));
-        self.relax(&mut contacts, parameters, false);
+        self.relax(&mut contacts, parameters, true);
         let continuous = bodies.iter().any(|body| body.continuous);
         if continuous {
             for _ in 1..ROUNDS {
@@ -171,13 +168,10 @@ impl Collisions {
                 contacts.extend(more.iter().flatten());
                 self.relax(&mut contacts, parameters, false);
             }
-        }
-        let mut tally = self.count(&contacts);
-        if continuous {
             self.kick(&contacts, dt);
         }
         scatter(bodies, &self.shift, |_, velocity, shift| *velocity += shift / dt);
-        self.recover(&mut contacts);
+        let mut tally = self.recover(&mut contacts);
         self.contacts = contacts;
         if continuous {
             tally.zones = self.stiffen(dt);
@@ -268,32 +262,10 @@ impl Collisions {
         step.meet(i, j)
     }
 
-    fn relax(&mut self, contacts: &mut [Contact], parameters: &Parameters, again: bool) {
+    fn relax(&mut self, contacts: &mut [Contact], parameters: &Parameters, fresh: bool) {
         let Self { strands, before, after, inverse_masses, incidence, shift, .. } = self;
         let problem = Problem { strands, before, after, inverse_masses };
-        solve(&problem, contacts, incidence, shift, parameters.friction, parameters.iterations, again);
-    }
-
-    fn count(&self, contacts: &[Contact]) -> Tally {
-        let part = |range: std::ops::Range<usize>| {
-            contacts[range].iter().fold(Tally::default(), |sum, contact| {
-                let overlap = contact.reach - contact.distance(contact.relative(&self.shift));
-                let pressing = u64::from(contact.press > 0.0);
-                Tally {
-                    contacts: sum.contacts + pressing,
-                    impacts: sum.impacts + if contact.time > 0.0 { pressing } else { 0 },
-                    penetration_max: sum.penetration_max.max(overlap),
-                    ..sum
-                }
-            })
-        };
-        let join = |a: Tally, b: Tally| Tally {
-            contacts: a.contacts + b.contacts,
-            impacts: a.impacts + b.impacts,
-            penetration_max: a.penetration_max.max(b.penetration_max),
-            zones: 0,
-        };
-        ordered::reduce(contacts.len(), Tally::default(), part, join)
+        solve(&problem, contacts, incidence, shift, parameters.friction, parameters.iterations, fresh);
     }
 
     /// A contact that begins at time tau of the step moves its vertices for the rest of the step only: the impulse that does it is
@@ -314,25 +286,25 @@ impl Collisions {
         }
     }
 
-    /// Opens overlaps a little, without changing velocities.
-    fn recover(&mut self, contacts: &mut [Contact]) {
-        let shift = &self.shift;
-        let ask = |contact: &mut Contact| {
-            let relative = contact.relative(shift);
-            let overlap = contact.reach * (1.0 - SLOP) - contact.distance(relative);
+    /// Opens overlaps a little, without changing velocities; what there was to open.
+    fn recover(&mut self, contacts: &mut [Contact]) -> Tally {
+        let Self { strands, before, after, inverse_masses, incidence, shift, .. } = self;
+        let problem = Problem { strands, before, after, inverse_masses };
+        let ask = |contact: &mut Contact, relative: DVec3| {
+            let (distance, pressing) = (contact.distance(relative), u64::from(contact.press > 0.0));
+            let overlap = contact.reach * (1.0 - SLOP) - distance;
             // One that does not overlap is infinitely far from pressing.
             contact.ask_for(if overlap > 0.0 { RECOVERY * overlap } else { f64::NEG_INFINITY }, relative);
-            overlap > 0.0
+            let impacts = if contact.time > 0.0 { pressing } else { 0 };
+            (overlap > 0.0, Tally { contacts: pressing, impacts, penetration_max: contact.reach - distance, zones: 0 })
         };
-        let chunks = contacts.par_chunks_mut(CHUNK);
-        if !chunks
-            .map(|chunk| chunk.iter_mut().fold(false, |any, contact| ask(contact) | any))
-            .reduce(|| false, |a, b| a | b)
-        {
-            return;
-        }
-        let gentle = Parameters { friction: 0.0, iterations: RECOVERY_ITERATIONS };
-        self.relax(contacts, &gentle, true);
+        let join = |a: Tally, b: Tally| Tally {
+            contacts: a.contacts + b.contacts,
+            impacts: a.impacts + b.impacts,
+            penetration_max: a.penetration_max.max(b.penetration_max),
+            zones: 0,
+        };
+        widen(&problem, contacts, incidence, shift, ask, join)
     }
 
     /// Moves rigidly what would still pass through; how many groups.
@@ -411,7 +383,8 @@ impl Step<'_> {
             Place { s: near.s, t: near.t, offset: near.offset, time: 0.0 }
         };
         let contact = Contact::new([i, j], &pair, &place, reach);
-        (contact.gap < 0.0 || place.time == 0.0 && contact.target <= CLOSE * reach).then_some(contact)
+        let near = place.time == 0.0 && length(place.offset) <= CLOSE * reach;
+        (contact.gap < 0.0 || near).then_some(contact)
     }
 
     /// The contact of two segments that come closer, during the step as it is now, than `keep` times the distance they had before it.

@@ -42,12 +42,37 @@ pub struct Incidence {
     entries: Vec<u32>,
     /// Segments of each contact, close together.
     ends: Vec<[u32; 2]>,
+    /// The last push of each contact.
+    pushes: Vec<Push>,
+}
+
+/// The last push of a contact, with what it takes to share it out.
+#[derive(Clone, Copy, Debug)]
+struct Push {
+    push: DVec3,
+    s: f64,
+    t: f64,
+}
+
+impl Push {
+    const NONE: Self = Self { push: DVec3::ZERO, s: 0.0, t: 0.0 };
+
+    /// What the ends of the first (0) or the second (1) segment get.
+    #[inline]
+    fn shares(&self, side: u32) -> [DVec3; 2] {
+        if side == 0 {
+            [self.push * (1.0 - self.s), self.push * self.s]
+        } else {
+            [self.push * (self.t - 1.0), self.push * -self.t]
+        }
+    }
 }
 
 impl Incidence {
     /// Ranges of segments are done side by side, each looking through all contacts.
     fn rebuild(&mut self, contacts: &[Contact], vertices: usize) {
-        let Self { starts, entries, ends } = self;
+        let Self { starts, entries, ends, pushes } = self;
+        pushes.resize(contacts.len(), Push::NONE);
         contacts.par_iter().map(|contact| [contact.first, contact.second]).collect_into_vec(ends);
         let ends = &*ends;
         let range = vertices.div_ceil(RANGES).max(1);
@@ -103,8 +128,7 @@ impl Incidence {
     }
 }
 
-/// Moves vertices by `shift` until the contacts hold, about; strands keep the lengths that they came with, about. `again` if these are
-/// the contacts of the last call.
+/// Moves vertices, which `shift` has not moved yet if `fresh`, until the contacts hold, about; strands keep the lengths that they came with, about.
 pub fn solve(
     problem: &Problem,
     contacts: &mut [Contact],
@@ -112,54 +136,107 @@ pub fn solve(
     shift: &mut [DVec3],
     friction: f64,
     iterations: u32,
-    again: bool,
+    fresh: bool,
 ) {
-    if contacts.is_empty() {
-        return;
-    }
-    let side_by_side = contacts.len() > FEW;
-    if side_by_side && !again {
+    let many = contacts.len() > FEW;
+    if many {
         incidence.rebuild(contacts, problem.before.len());
     }
-    let incidence = &*incidence;
-    if !again {
-        contacts.par_chunks_mut(CHUNK).flatten_iter().for_each(|contact| {
-            let times = |vertex| if side_by_side { incidence.at_vertex(vertex) } else { 1.0 };
-            let answer = contact.answer(problem.inverse_masses, times);
-            contact.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
-        });
+    let count = &*incidence;
+    contacts.par_chunks_mut(CHUNK).flatten_iter().for_each(|contact| {
+        let answer = contact.answer(problem.inverse_masses, |vertex| if many { count.at_vertex(vertex) } else { 1.0 });
+        contact.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
+    });
+    if !many {
+        return in_turn(problem, contacts, shift, friction, iterations);
     }
-    let touched = if side_by_side { Vec::new() } else { touched(problem.strands, contacts) };
-    let passes = if side_by_side { iterations } else { PATIENCE * iterations };
-    for pass in 0..passes {
+    for pass in 0..iterations {
+        let none = fresh && pass == 0;
         // Lengths cost more than contacts; they are restored where it counts most.
-        let lengths = !side_by_side || pass + 1 == passes;
-        if side_by_side {
-            let read = &*shift;
-            contacts.par_chunks_mut(CHUNK).flatten_iter().for_each(|contact| {
-                contact.relax(contact.relative(read), friction);
-            });
-            gather(problem, contacts, incidence, shift, lengths);
-        } else {
-            let mut largest = 0.0_f64;
-            for contact in &mut *contacts {
-                let push = contact.relax(contact.relative(shift), friction);
-                if contact.mass > 0.0 {
-                    largest = largest.max(length(push) / (contact.mass * contact.reach));
-                }
-                for (vertex, weight) in contact.vertices().into_iter().zip(contact.weights()) {
-                    shift[vertex] += push * (problem.inverse_masses[vertex] * weight);
-                }
+        let relax = |contact: &mut Contact, shift: &[DVec3]| {
+            let relative = if none { DVec3::ZERO } else { contact.relative(shift) };
+            (contact.relax(relative, friction), ())
+        };
+        side_by_side(contacts, &mut incidence.pushes, shift, relax, |_, _| ());
+        gather(problem, incidence, shift, pass + 1 == iterations);
+    }
+}
+
+/// Has contacts of the last call to [`solve`] ask for more distance, and gives it, about, in one go; `ask` is told the displacement so far and
+/// says whether it asks, and something that is joined for all of them.
+pub fn widen<T: Copy + Default + Send>(
+    problem: &Problem,
+    contacts: &mut [Contact],
+    incidence: &mut Incidence,
+    shift: &mut [DVec3],
+    ask: impl Fn(&mut Contact, DVec3) -> (bool, T) + Sync,
+    join: impl Fn(T, T) -> T + Sync,
+) -> T {
+    let join = |a: (bool, T), b: (bool, T)| (a.0 | b.0, join(a.1, b.1));
+    let ask = |contact: &mut Contact, shift: &[DVec3]| {
+        let relative = contact.relative(shift);
+        (ask(contact, relative), relative)
+    };
+    if contacts.len() > FEW {
+        let relax = |contact: &mut Contact, shift: &[DVec3]| {
+            let (said, relative) = ask(contact, shift);
+            (contact.relax(relative, 0.0), said)
+        };
+        let (any, said) = side_by_side(contacts, &mut incidence.pushes, shift, relax, join);
+        if any {
+            gather(problem, incidence, shift, true);
+        }
+        return said;
+    }
+    let (any, said) =
+        contacts.iter_mut().fold(<(bool, T)>::default(), |said, contact| join(said, ask(contact, shift).0));
+    if any {
+        in_turn(problem, contacts, shift, 0.0, 1);
+    }
+    said
+}
+
+/// Contacts one after the other, until they have settled: each sees what those before it did.
+fn in_turn(problem: &Problem, contacts: &mut [Contact], shift: &mut [DVec3], friction: f64, iterations: u32) {
+    let touched = touched(problem.strands, contacts);
+    for _ in 0..PATIENCE * iterations {
+        let mut largest = 0.0_f64;
+        for contact in &mut *contacts {
+            let push = contact.relax(contact.relative(shift), friction);
+            if contact.mass > 0.0 {
+                largest = largest.max(length(push) / (contact.mass * contact.reach));
             }
-            for &strand in &touched {
-                let (from, to) = (problem.strands[strand] as usize, problem.strands[strand + 1] as usize);
-                restore_lengths(problem, from, &mut shift[from..to]);
-            }
-            if largest < SETTLED {
-                break;
+            for (vertex, weight) in contact.vertices().into_iter().zip(contact.weights()) {
+                shift[vertex] += push * (problem.inverse_masses[vertex] * weight);
             }
         }
+        for &strand in &touched {
+            let (from, to) = (problem.strands[strand] as usize, problem.strands[strand + 1] as usize);
+            restore_lengths(problem, from, &mut shift[from..to]);
+        }
+        if largest < SETTLED {
+            break;
+        }
     }
+}
+
+/// Relaxes all contacts, none of which sees what the others do, and takes note of their pushes; joins what is said of them.
+fn side_by_side<T: Copy + Default + Send>(
+    contacts: &mut [Contact],
+    pushes: &mut [Push],
+    shift: &[DVec3],
+    relax: impl Fn(&mut Contact, &[DVec3]) -> (DVec3, T) + Sync,
+    join: impl Fn(T, T) -> T + Sync,
+) -> T {
+    let chunks = contacts.par_chunks_mut(CHUNK).zip(pushes.par_chunks_mut(CHUNK));
+    let said = chunks.map(|(contacts, pushes)| {
+        contacts.iter_mut().zip(pushes).fold(T::default(), |all, (contact, noted)| {
+            let (push, said) = relax(contact, shift);
+            *noted = Push { push, s: contact.s, t: contact.t };
+            join(all, said)
+        })
+    });
+    said.reduce(T::default, &join)
 }
 
 /// The strands that have contacts, ascending.
@@ -172,7 +249,7 @@ fn touched(strands: &[u32], contacts: &[Contact]) -> Vec<usize> {
 }
 
 /// Adds the last pushes of all contacts, strand by strand.
-fn gather(problem: &Problem, contacts: &[Contact], incidence: &Incidence, shift: &mut [DVec3], lengths: bool) {
+fn gather(problem: &Problem, incidence: &Incidence, shift: &mut [DVec3], lengths: bool) {
     let strands = problem.strands;
     let mut parts = Vec::with_capacity(strands.len() / TASK + 1);
     let (mut rest, mut done) = (shift, 0);
@@ -194,11 +271,9 @@ fn gather(problem: &Problem, contacts: &[Contact], incidence: &Incidence, shift:
                 let (mut low, mut high) = (DVec3::ZERO, DVec3::ZERO);
                 let range = incidence.starts[segment] as usize..incidence.starts[segment + 1] as usize;
                 for &entry in &incidence.entries[range] {
-                    let contact = &contacts[entry as usize / 2];
-                    let weights = contact.weights();
-                    let side = 2 * (entry as usize % 2);
-                    low += contact.push * weights[side];
-                    high += contact.push * weights[side + 1];
+                    let [first, second] = incidence.pushes[entry as usize / 2].shares(entry % 2);
+                    low += first;
+                    high += second;
                 }
                 own[segment - from] += low * problem.inverse_masses[segment];
                 own[segment - from + 1] += high * problem.inverse_masses[segment + 1];
