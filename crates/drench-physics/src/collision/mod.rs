@@ -29,6 +29,7 @@
 //! step are not seen. A strand's own segments within a quarter turn of the tightest bend, pi/2 (r_i + r_j) of arc, do not collide.
 
 mod contact;
+mod crowd;
 pub mod search;
 pub mod segments;
 pub mod seven;
