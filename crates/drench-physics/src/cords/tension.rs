@@ -73,9 +73,11 @@ const LOOKS: u32 = 6;
 const BEYOND: f64 = 0.5;
 /// Last step, in lengths of a segment, that is still an answer, if not a good one.
 const LOST: f64 = 1.0;
-/// Change of a round over that of the one before, up to which rounds are steady, and how much longer they are made at most.
+/// Change of a round over that of the one before up to which rounds are steady; squared cosine of the two from which on they go straight on.
 const STEADY: f64 = 0.5;
-const HURRY: f64 = 0.5;
+const STRAIGHT: f64 = 0.98;
+/// How much longer rounds are made at most if they are steady, and if they go straight on.
+const HURRY: [f64; 2] = [0.5, 50.0];
 /// How many times farther than a run reaches its pull may take a body by itself: others that hold the body pull too.
 const FAR: f64 = 1e3;
 
@@ -270,17 +272,22 @@ fn lead(scratch: &mut CordScratch, run: &Run, dt: f64, bodies: &mut Bodies) {
 fn hurry(scratch: &mut CordScratch, runs: &[Run], turn: u32, bodies: &mut Bodies) {
     let CordScratch { grips, stirred, .. } = scratch;
     let unsettled = || runs.iter().filter(|run| run.coupled && !run.done);
-    let (mut along, mut square, mut sizes) = (0.0, 0.0, [0.0; 2]);
+    // f . f, f . f_before, f_before . f_before.
+    let [mut new, mut both, mut old] = [0.0; 3];
     for grip in unsettled().flat_map(|run| &grips.vertices[grips.between(run.ends())]) {
         let change = grip.given[0] - grip.round.from;
-        let turned = change - grip.round.change;
-        along -= change.dot(turned);
-        square += turned.length_squared();
-        sizes[0] += grip.round.change.length_squared();
-        sizes[1] += change.length_squared();
+        new += change.length_squared();
+        both += change.dot(grip.round.change);
+        old += grip.round.change.length_squared();
     }
-    let steady = along > 0.0 && sizes[1] < STEADY * STEADY * sizes[0];
-    let part = if steady { (along / square).min(HURRY) } else { 0.0 };
+    let most = if both > 0.0 && both * both > STRAIGHT * new * old && new < old {
+        HURRY[1]
+    } else if new < STEADY * STEADY * old {
+        HURRY[0]
+    } else {
+        0.0
+    };
+    let part = if both > new { ((both - new) / (new - 2.0 * both + old)).min(most) } else { 0.0 };
     for run in unsettled() {
         let held = grips.between(run.ends());
         for grip in &mut grips.vertices[held] {
