@@ -53,9 +53,10 @@ pub struct Place {
     pub time: f64,
 }
 
-/// The two segments of a pair before and after the step.
+/// The two segments of a pair, each named by its first vertex, before and after the step.
 #[derive(Clone, Copy, Debug)]
 pub struct Pair {
+    pub vertices: [usize; 2],
     pub first: [Segment; 2],
     pub second: [Segment; 2],
 }
@@ -78,7 +79,7 @@ impl Contact {
         grip: DVec3::ZERO,
     };
 
-    pub fn new(vertices: [usize; 2], pair: &Pair, place: &Place, reach: f64) -> Self {
+    pub fn new(pair: &Pair, place: &Place, reach: f64) -> Self {
         let (s, t) = (place.s, place.t);
         let at = |k: usize| pair.first[k].at(s) - pair.second[k].at(t);
         let (start, end) = (at(0), at(1));
@@ -86,8 +87,8 @@ impl Contact {
         let normal = if distance > CROSSED * reach { place.offset / distance } else { across(pair) };
         let target = reach.min(place.offset.dot(normal));
         Self {
-            first: vertices[0] as u32,
-            second: vertices[1] as u32,
+            first: pair.vertices[0] as u32,
+            second: pair.vertices[1] as u32,
             s,
             t,
             normal,

@@ -6,7 +6,7 @@
 
 use super::search::{Capsule, Cells, LOCAL, Piece, meeting_point};
 use glam::{DVec3, Vec3};
-use wide::f32x8;
+use wide::{f32x8, u32x8};
 
 /// Pairs that are gathered before they are looked at closely.
 const FULL: usize = 4096;
@@ -21,8 +21,7 @@ pub struct Crowd {
     /// Where each cell begins, and the end.
     starts: Vec<u32>,
     indices: Vec<u32>,
-    /// Centre relative to `origin`, half axis, radius, and the squared length of the half axis: each by itself, and all of a capsule together.
-    lanes: [Vec<f32>; 8],
+    /// Centre relative to `origin`, half axis, radius, and the squared length of the half axis; eight more than there are capsules.
     rows: Vec<[f32; 8]>,
     origin: DVec3,
     near: Near,
@@ -32,7 +31,7 @@ impl Crowd {
     /// Collects a block from all pieces and sorts it by cell; false if nobody is there to meet.
     pub fn take(&mut self, pieces: &[Piece], block: usize, capsules: &[Capsule]) -> bool {
         const CELLS: usize = 1 << (3 * LOCAL);
-        let Self { entries, starts, indices, lanes, rows, origin, .. } = self;
+        let Self { entries, starts, indices, rows, origin, .. } = self;
         entries.clear();
         for piece in pieces {
             entries.extend_from_slice(piece.in_block(block));
@@ -49,28 +48,23 @@ impl Crowd {
         for cell in 0..CELLS {
             starts[cell + 1] += starts[cell];
         }
-        // A row of eight may reach beyond the end.
         let count = entries.len();
         indices.resize(count, 0);
-        lanes.iter_mut().for_each(|lane| lane.resize(count + 8, 0.0));
-        rows.resize(count, [0.0; 8]);
+        // Eight at a time may reach beyond the end.
+        rows.resize(count + 8, [0.0; 8]);
         *origin = capsules[entries[0] as u32 as usize].centre;
+        let (mut last, mut row) = (u32::MAX, [0.0; 8]);
         for &entry in &*entries {
             let at = &mut starts[cell_of(entry)];
             let k = *at as usize;
             *at += 1;
-            indices[k] = entry as u32;
-            let capsule = &capsules[entry as u32 as usize];
-            let (centre, half) = ((capsule.centre - *origin).as_vec3(), capsule.half);
-            // The margin covers what single precision makes of nearly parallel axes, and of places that are far away because a key stands
-            // for several cells.
-            let radius = capsule.radius + 1e-3 * half.abs().max_element() + 1e-6 * centre.abs().max_element();
-            // A point has no direction: any will do, as long as it is a number.
-            let square = half.length_squared().max(1e-30);
-            rows[k] = [centre.x, centre.y, centre.z, half.x, half.y, half.z, radius, square];
-        }
-        for (lane, values) in lanes.iter_mut().enumerate() {
-            values.iter_mut().zip(&*rows).for_each(|(value, row)| *value = row[lane]);
+            // The cells of a capsule follow each other.
+            if entry as u32 != last {
+                last = entry as u32;
+                row = row_of(&capsules[last as usize], *origin);
+            }
+            indices[k] = last;
+            rows[k] = row;
         }
         // Every start has moved on to the next cell's.
         starts.rotate_right(1);
@@ -78,15 +72,8 @@ impl Crowd {
         true
     }
 
-    /// Calls `visit` with every pair that meets in this block, and keeps what it makes of them.
-    pub fn look_through<T>(
-        &mut self,
-        cells: &Cells,
-        block: usize,
-        capsules: &[Capsule],
-        visit: &(impl Fn(usize, usize) -> Option<T> + Sync),
-        found: &mut Vec<T>,
-    ) {
+    /// Adds every pair that meets in this block to `found`.
+    pub fn look_through(&mut self, cells: &Cells, block: usize, capsules: &[Capsule], found: &mut Vec<[u32; 2]>) {
         let half = if cells.lowest.is_some() { (0.5 / cells.inverse) as f32 } else { f32::INFINITY };
         let mut near = std::mem::take(&mut self.near);
         for cell in 0..self.starts.len() - 1 {
@@ -100,18 +87,19 @@ impl Crowd {
             let again = |k: usize| k > from && self.indices[k] == self.indices[k - 1];
             let mut look = |near: &mut Near| {
                 self.touching(near, middle, half, |i, j| {
-                    let (first, second) = (self.indices[i] as usize, self.indices[j] as usize);
+                    let (first, second) = (self.indices[i], self.indices[j]);
                     if second != first + 1
+                        && !again(i)
                         && !again(j)
-                        && meeting_point(&capsules[first], &capsules[second])
+                        && meeting_point(&capsules[first as usize], &capsules[second as usize])
                             .is_some_and(|point| cells.key(cells.cell_of(point)) == key)
                     {
-                        found.extend(visit(first, second));
+                        found.push([first, second]);
                     }
                 });
             };
-            for i in (from..to - 1).filter(|&i| !again(i)) {
-                self.line_up(i, to, &mut near);
+            for eight in (from..to).step_by(8) {
+                self.line_up(from, eight, to, &mut near);
                 if near.count >= FULL {
                     look(&mut near);
                 }
@@ -121,39 +109,36 @@ impl Crowd {
         self.near = near;
     }
 
-    /// Takes note of every capsule after `i`, up to `end`, that may be within reach of it: the lines of their axes are, or are nearly parallel.
+    /// Takes note of the capsules from `eight` on, eight at the most and up to `end`, that may be within reach of one before them, from
+    /// `begin` on: the lines of their axes are, or are nearly parallel. A capsule and the next one in the same strand, which are neighbours here,
+    /// are passed over.
     #[inline]
-    fn line_up(&self, i: usize, end: usize, near: &mut Near) {
-        let one: [f32x8; 8] = std::array::from_fn(|lane| f32x8::splat(self.lanes[lane][i]));
-        let [cx, cy, cz, hx, hy, hz, radius, square] = one;
-        let parallel = square * f32x8::splat(SKEW);
-        // The last row may reach beyond the end.
-        let rows = (end - i - 1).div_ceil(8);
-        let others: [&[[f32; 8]]; 8] =
-            std::array::from_fn(|lane| self.lanes[lane][i + 1..i + 1 + 8 * rows].as_chunks().0);
-        near.reserve(8 * rows);
-        for row in 0..rows {
-            let [dx, dy, dz] = [others[0][row], others[1][row], others[2][row]].map(f32x8::new);
-            let [kx, ky, kz] = [others[3][row], others[4][row], others[5][row]].map(f32x8::new);
-            let [reach, other] = [others[6][row], others[7][row]].map(f32x8::new);
+    fn line_up(&self, begin: usize, eight: usize, end: usize, near: &mut Near) {
+        let whole = if end - eight < 8 { (1_u32 << (end - eight)) - 1 } else { 0xff };
+        let last = (eight + 7).min(end - 1);
+        let [dx, dy, dz, kx, ky, kz, reach, other] = self.eight(|k| eight + k);
+        near.reserve(8 * (last - begin));
+        for i in begin..last {
+            let [cx, cy, cz, hx, hy, hz, radius, square] = self.rows[i].map(f32x8::splat);
             let (dx, dy, dz, reach) = (dx - cx, dy - cy, dz - cz, reach + radius);
             // Across both axes.
             let (nx, ny, nz) = (hy.mul_sub(kz, hz * ky), hz.mul_sub(kx, hx * kz), hx.mul_sub(ky, hy * kx));
             let size = nx.mul_add(nx, ny.mul_add(ny, nz * nz));
             let apart = nx.mul_add(dx, ny.mul_add(dy, nz * dz));
+            let parallel = square * f32x8::splat(SKEW);
             let close = (apart * apart).simd_le(reach * reach * size) | size.simd_le(parallel * other);
-            let first = i + 1 + 8 * row;
-            let valid = if end - first < 8 { (1 << (end - first)) - 1 } else { 0xff };
-            near.push(i as u32, first as u32, close.to_bitmask() & valid);
+            let follows = usize::from(self.indices[i + 1] == self.indices[i] + 1);
+            let passed = (i + 1 + follows).saturating_sub(eight);
+            near.push(i as u32, eight as u32, close.to_bitmask() & whole & (0xff << passed));
         }
     }
 
-    /// The lanes of eight capsules.
+    /// The rows of eight capsules, column by column.
     #[inline]
-    fn rows(&self, who: &[u32; 8]) -> [f32x8; 8] {
+    fn eight(&self, who: impl Fn(usize) -> usize) -> [f32x8; 8] {
         let mut rows = [f32x8::ZERO; 8];
-        for (row, k) in rows.iter_mut().zip(who) {
-            *row = f32x8::new(self.rows[*k as usize]);
+        for (k, row) in rows.iter_mut().enumerate() {
+            *row = f32x8::new(self.rows[who(k)]);
         }
         f32x8::transpose(rows)
     }
@@ -169,8 +154,8 @@ impl Crowd {
         for (row, (one, other)) in
             near.first.as_chunks::<8>().0.iter().zip(near.second.as_chunks::<8>().0).take(rows).enumerate()
         {
-            let [cx, cy, cz, hx, hy, hz, radius, a] = self.rows(one);
-            let [dx, dy, dz, kx, ky, kz, reach, e] = self.rows(other);
+            let [cx, cy, cz, hx, hy, hz, radius, a] = self.eight(|k| one[k] as usize);
+            let [dx, dy, dz, kx, ky, kz, reach, e] = self.eight(|k| other[k] as usize);
             let (dx, dy, dz, reach) = (dx - cx, dy - cy, dz - cz, reach + radius);
             // Minimise |d + t k - s h| over -1..1, as `closest` does: where the lines are closest s = (d x k) . n / n^2 with n = h x k.
             let cross = |[ax, ay, az]: [f32x8; 3], [bx, by, bz]: [f32x8; 3]| {
@@ -205,6 +190,18 @@ impl Crowd {
     }
 }
 
+/// A capsule in single precision.
+#[inline]
+fn row_of(capsule: &Capsule, origin: DVec3) -> [f32; 8] {
+    let (centre, half) = ((capsule.centre - origin).as_vec3(), capsule.half);
+    // The margin covers what single precision makes of nearly parallel axes, and of places that are far away because a key stands
+    // for several cells.
+    let radius = capsule.radius + 1e-3 * half.abs().max_element() + 1e-6 * centre.abs().max_element();
+    // A point has no direction: any will do, as long as it is a number.
+    let square = half.length_squared().max(1e-30);
+    [centre.x, centre.y, centre.z, half.x, half.y, half.z, radius, square]
+}
+
 /// Pairs that may be close, as places in a crowd.
 #[derive(Debug, Default)]
 struct Near {
@@ -227,26 +224,22 @@ impl Near {
     /// is a guess that would often be wrong.
     #[inline]
     fn push(&mut self, one: u32, first: u32, bits: u32) {
-        let order = &SET[bits as usize & 0xff];
-        let (firsts, seconds) =
-            (&mut self.first[self.count..self.count + 8], &mut self.second[self.count..self.count + 8]);
-        for lane in 0..8 {
-            firsts[lane] = one;
-            seconds[lane] = first + u32::from(order[lane]);
-        }
+        let order = u32x8::new(SET[bits as usize & 0xff]);
+        self.first[self.count..self.count + 8].copy_from_slice(&[one; 8]);
+        self.second[self.count..self.count + 8].copy_from_slice((order + u32x8::splat(first)).as_array());
         self.count += bits.count_ones() as usize;
     }
 }
 
 /// Which bits of a number are set, from the lowest on.
-static SET: [[u8; 8]; 256] = {
+static SET: [[u32; 8]; 256] = {
     let mut table = [[0; 8]; 256];
     let mut number = 0;
     while number < 256 {
         let (mut bit, mut count) = (0, 0);
         while bit < 8 {
             if number >> bit & 1 == 1 {
-                table[number][count] = bit as u8;
+                table[number][count] = bit;
                 count += 1;
             }
             bit += 1;

@@ -60,6 +60,8 @@ const RECOVERY: f64 = 0.2;
 const SLOP: f64 = 0.01;
 /// Vertices that one task handles.
 const CHUNK: usize = 8192;
+/// Pairs whose ends are fetched before they are looked at.
+const FETCHED: usize = 32;
 
 /// How strands collide.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -120,6 +122,8 @@ pub struct Collisions {
     search: Search,
     /// Their memory is what counts: with many contacts it takes longer to get than to fill.
     contacts: Vec<Contact>,
+    /// Contacts in the parts in which they were found.
+    found: Vec<Vec<Contact>>,
     incidence: Incidence,
     before: Vec<DVec3>,
     /// Vertices that `begin` was given, body by body.
@@ -156,17 +160,18 @@ impl Collisions {
         self.gather(bodies, dt);
         self.enclose(false);
         let mut contacts = std::mem::take(&mut self.contacts);
-        join(&mut contacts, self.find(Self::meet));
+        self.find(false, |step, pair| step.meet(pair));
+        join(&mut contacts, &self.found);
         self.relax(&mut contacts, parameters, true);
         let continuous = bodies.iter().any(|body| body.continuous);
         if continuous {
             for _ in 1..ROUNDS {
                 self.enclose(true);
-                let more = self.find(|step, i, j| step.miss(i, j, KEEP[0]));
-                if more.iter().all(Vec::is_empty) {
+                self.find(true, |step, pair| step.miss(pair, KEEP[0]));
+                if self.found.iter().all(Vec::is_empty) {
                     break;
                 }
-                contacts.extend(more.iter().flatten());
+                contacts.extend(self.found.iter().flatten());
                 self.relax(&mut contacts, parameters, false);
             }
             self.kick(&contacts, dt);
@@ -191,6 +196,7 @@ impl Collisions {
             + self.inverse_masses.capacity() * 8
             + self.capsules.capacity() * size_of::<Capsule>()
             + self.contacts.capacity() * size_of::<Contact>()
+            + self.found.iter().map(|part| part.capacity() * size_of::<Contact>()).sum::<usize>()
             + self.search.memory()
     }
 
@@ -253,14 +259,21 @@ impl Collisions {
         }
     }
 
-    fn find(&mut self, meet: impl Fn(&Step, usize, usize) -> Option<Contact> + Sync) -> Vec<Vec<Contact>> {
-        let Self { search, before, after, shift, radii, capsules, bodies, .. } = self;
-        let step = Step { before, after, shift, radii, capsules, bodies };
-        search.pairs(capsules, |i, j| meet(&step, i, j).filter(|_| !step.follow(i, j)))
-    }
-
-    fn meet(step: &Step, i: usize, j: usize) -> Option<Contact> {
-        step.meet(i, j)
+    /// Finds what `meet` makes of pairs that come close; `again` if corrections have moved them already.
+    fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair) -> Option<Contact> + Sync) {
+        let Self { search, found, before, after, shift, radii, capsules, bodies, .. } = self;
+        let pairs = search.pairs(capsules);
+        let step = Step { before, after, shift: again.then_some(&shift[..]), radii, capsules, bodies };
+        found.resize_with(pairs.len(), Vec::new);
+        found.par_iter_mut().zip(pairs).for_each_init(Vec::new, |fetched, (found, pairs)| {
+            found.clear();
+            for some in pairs.chunks(FETCHED) {
+                // What comes from far away first, so that one does not wait for the other.
+                fetched.clear();
+                fetched.extend(some.iter().map(|&[i, j]| step.pair(i as usize, j as usize)));
+                found.extend(fetched.iter().filter_map(|pair| meet(&step, pair).filter(|_| !step.follow(pair))));
+            }
+        });
     }
 
     fn relax(&mut self, contacts: &mut [Contact], parameters: &Parameters, fresh: bool) {
@@ -313,8 +326,8 @@ impl Collisions {
         let mut zones = Zones::default();
         for _ in 0..MERGERS {
             self.enclose(true);
-            let crossing = self.find(|step, i, j| step.miss(i, j, KEEP[1]));
-            let news = crossing.iter().flatten().fold(false, |news, contact| zones.join(contact.vertices()) | news);
+            self.find(true, |step, pair| step.miss(pair, KEEP[1]));
+            let news = self.found.iter().flatten().fold(false, |news, contact| zones.join(contact.vertices()) | news);
             if !news {
                 break;
             }
@@ -339,7 +352,8 @@ impl Collisions {
 struct Step<'a> {
     before: &'a [DVec3],
     after: &'a [DVec3],
-    shift: &'a [DVec3],
+    /// Nothing where nothing has been moved yet.
+    shift: Option<&'a [DVec3]>,
     radii: &'a [f32],
     capsules: &'a [Capsule],
     bodies: &'a [(usize, bool)],
@@ -348,21 +362,22 @@ struct Step<'a> {
 impl Step<'_> {
     fn pair(&self, i: usize, j: usize) -> Pair {
         let motion = |i: usize| {
-            let end = |i: usize| self.after[i] + self.shift[i];
+            let end = |i: usize| self.shift.map_or(self.after[i], |shift| self.after[i] + shift[i]);
             [Segment { from: self.before[i], to: self.before[i + 1] }, Segment { from: end(i), to: end(i + 1) }]
         };
-        Pair { first: motion(i), second: motion(j) }
+        Pair { vertices: [i, j], first: motion(i), second: motion(j) }
     }
 
-    fn reach(&self, i: usize, j: usize) -> f64 {
+    fn reach(&self, [i, j]: [usize; 2]) -> f64 {
         let radius = |i: usize| f64::from(self.radii[i].max(self.radii[i + 1]));
         radius(i) + radius(j)
     }
 
-    /// Whether segment `j` follows `i` on the same strand so closely that the strand would have to be bent to a point for
+    /// Whether the second segment follows the first on the same strand so closely that the strand would have to be bent to a point for
     /// them to be apart.
-    fn follow(&self, i: usize, j: usize) -> bool {
-        let tightest = std::f64::consts::FRAC_PI_2 * self.reach(i, j);
+    fn follow(&self, pair: &Pair) -> bool {
+        let [i, j] = pair.vertices;
+        let tightest = std::f64::consts::FRAC_PI_2 * self.reach(pair.vertices);
         let mut arc = 0.0;
         for k in i + 1..j {
             arc += length(self.before[k] - self.before[k + 1]);
@@ -374,23 +389,23 @@ impl Step<'_> {
     }
 
     /// The contact of two segments that come close.
-    fn meet(&self, i: usize, j: usize) -> Option<Contact> {
-        let (pair, reach) = (self.pair(i, j), self.reach(i, j));
-        let place = if is_continuous(self.bodies, i) && is_continuous(self.bodies, j) {
+    fn meet(&self, pair: &Pair) -> Option<Contact> {
+        let reach = self.reach(pair.vertices);
+        let place = if pair.vertices.iter().all(|&vertex| is_continuous(self.bodies, vertex)) {
             let met = approach([&pair.first[0], &pair.first[1]], [&pair.second[0], &pair.second[1]], reach)?;
             Place { s: met.closest.s, t: met.closest.t, offset: met.closest.offset, time: met.time }
         } else {
             let near = closest(&pair.first[0], &pair.second[0]);
             Place { s: near.s, t: near.t, offset: near.offset, time: 0.0 }
         };
-        let contact = Contact::new([i, j], &pair, &place, reach);
+        let contact = Contact::new(pair, &place, reach);
         let near = place.time == 0.0 && length(place.offset) <= CLOSE * reach;
         (contact.gap < 0.0 || near).then_some(contact)
     }
 
     /// The contact of two segments that come closer, during the step as it is now, than `keep` times the distance they had before it.
-    fn miss(&self, i: usize, j: usize, keep: f64) -> Option<Contact> {
-        let (mut pair, reach) = (self.pair(i, j), self.reach(i, j));
+    fn miss(&self, pair: &Pair, keep: f64) -> Option<Contact> {
+        let reach = self.reach(pair.vertices);
         let distance = length(closest(&pair.first[0], &pair.second[0]).offset);
         let least = keep * distance.min(reach);
         // Axes that crossed before the step have no side to be kept on.
@@ -400,14 +415,15 @@ impl Step<'_> {
         let met = approach([&pair.first[0], &pair.first[1]], [&pair.second[0], &pair.second[1]], least)?;
         // Contacts are stated for the motion as it came; corrections come on top.
         let plain = |i: usize| Segment { from: self.after[i], to: self.after[i + 1] };
-        (pair.first[1], pair.second[1]) = (plain(i), plain(j));
+        let [first, second] = pair.vertices.map(plain);
+        let pair = Pair { first: [pair.first[0], first], second: [pair.second[0], second], ..*pair };
         let place = Place { s: met.closest.s, t: met.closest.t, offset: met.closest.offset, time: met.time };
-        Some(Contact::new([i, j], &pair, &place, reach))
+        Some(Contact::new(&pair, &place, reach))
     }
 }
 
 /// All contacts in one.
-fn join(contacts: &mut Vec<Contact>, found: Vec<Vec<Contact>>) {
+fn join(contacts: &mut Vec<Contact>, found: &[Vec<Contact>]) {
     contacts.resize(found.iter().map(Vec::len).sum(), Contact::NONE);
     let mut rest = &mut contacts[..];
     let mut parts = Vec::with_capacity(found.len());
@@ -416,7 +432,7 @@ fn join(contacts: &mut Vec<Contact>, found: Vec<Vec<Contact>>) {
         rest = behind;
         parts.push((own, part));
     }
-    parts.into_par_iter().for_each(|(own, part)| own.copy_from_slice(&part));
+    parts.into_par_iter().for_each(|(own, part)| own.copy_from_slice(part));
 }
 
 fn is_continuous(bodies: &[(usize, bool)], vertex: usize) -> bool {

@@ -84,6 +84,7 @@ impl Capsule {
 #[derive(Debug, Default)]
 pub struct Search {
     pieces: Vec<Piece>,
+    found: Vec<Vec<[u32; 2]>>,
 }
 
 /// The entries of a run of capsules, sorted by block.
@@ -107,38 +108,34 @@ pub(super) struct Cells {
 }
 
 impl Search {
-    /// Calls `visit` with every pair of overlapping capsules, once, the lower index first, and gives back what it makes of them,
-    /// in an order that depends on the capsules alone. Capsules that follow each other share an end and are left out.
-    pub fn pairs<T: Send>(
-        &mut self,
-        capsules: &[Capsule],
-        visit: impl Fn(usize, usize) -> Option<T> + Sync,
-    ) -> Vec<Vec<T>> {
-        let Some(cells) = Cells::for_capsules(capsules) else { return Vec::new() };
+    /// Every pair of overlapping capsules, once, the lower index first, in parts whose order depends on the capsules alone. Capsules that
+    /// follow each other share an end and are left out.
+    pub fn pairs(&mut self, capsules: &[Capsule]) -> &[Vec<[u32; 2]>] {
+        let Self { pieces, found } = self;
+        let Some(cells) = Cells::for_capsules(capsules) else { return &[] };
         let blocks = 1_usize << (3 * cells.bits);
-        self.pieces.resize_with(capsules.len().div_ceil(PIECE), Piece::default);
-        self.pieces.par_iter_mut().enumerate().for_each(|(index, piece)| {
+        pieces.resize_with(capsules.len().div_ceil(PIECE), Piece::default);
+        pieces.par_iter_mut().enumerate().for_each(|(index, piece)| {
             let from = index * PIECE;
             piece.enter(&cells, &capsules[from..(from + PIECE).min(capsules.len())], from, blocks);
         });
-        let pieces = &self.pieces;
-        (0..blocks.div_ceil(TASK))
-            .into_par_iter()
-            .map_init(Crowd::default, |crowd, task| {
-                let mut found = Vec::new();
-                for block in task * TASK..((task + 1) * TASK).min(blocks) {
-                    if crowd.take(pieces, block, capsules) {
-                        crowd.look_through(&cells, block, capsules, &visit, &mut found);
-                    }
+        let pieces = &*pieces;
+        found.resize_with(blocks.div_ceil(TASK), Vec::new);
+        found.par_iter_mut().enumerate().for_each_init(Crowd::default, |crowd, (task, found)| {
+            found.clear();
+            for block in task * TASK..((task + 1) * TASK).min(blocks) {
+                if crowd.take(pieces, block, capsules) {
+                    crowd.look_through(&cells, block, capsules, found);
                 }
-                found
-            })
-            .collect()
+            }
+        });
+        found
     }
 
     /// Bytes held now.
     pub fn memory(&self) -> usize {
-        self.pieces.iter().map(|p| (p.raw.capacity() + p.sorted.capacity()) * 8 + p.starts.capacity() * 4).sum()
+        let piece = |p: &Piece| (p.raw.capacity() + p.sorted.capacity()) * 8 + p.starts.capacity() * 4;
+        self.pieces.iter().map(piece).sum::<usize>() + self.found.iter().map(|part| part.capacity() * 8).sum::<usize>()
     }
 }
 
@@ -226,19 +223,20 @@ impl Piece {
     }
 
     fn enter(&mut self, cells: &Cells, capsules: &[Capsule], first: usize, blocks: usize) {
+        let block_of = |entry: u64| (entry >> (32 + 3 * LOCAL)) as usize;
         self.raw.clear();
+        self.starts.clear();
+        self.starts.resize(blocks + 1, 0);
         for (capsule, index) in capsules.iter().zip(first as u64..) {
             if capsule.exists() {
-                enter(cells, capsule, |cell| self.raw.push(cells.key(cell) << 32 | index));
+                enter(cells, capsule, |cell| {
+                    let entry = cells.key(cell) << 32 | index;
+                    self.starts[block_of(entry) + 1] += 1;
+                    self.raw.push(entry);
+                });
             }
         }
         // By block; the order of capsules within a block stays.
-        let block_of = |entry: u64| (entry >> (32 + 3 * LOCAL)) as usize;
-        self.starts.clear();
-        self.starts.resize(blocks + 1, 0);
-        for &entry in &self.raw {
-            self.starts[block_of(entry) + 1] += 1;
-        }
         for block in 0..blocks {
             self.starts[block + 1] += self.starts[block];
         }
@@ -321,19 +319,19 @@ mod tests {
     use super::*;
     use drench_math::random::Stream;
 
-    fn sorted(found: Vec<Vec<(usize, usize)>>) -> Vec<(usize, usize)> {
+    fn sorted(found: &[Vec<[u32; 2]>]) -> Vec<[u32; 2]> {
         let mut pairs = found.concat();
         pairs.sort_unstable();
         pairs
     }
 
-    fn brute(capsules: &[Capsule]) -> Vec<(usize, usize)> {
+    fn brute(capsules: &[Capsule]) -> Vec<[u32; 2]> {
         let mut pairs = Vec::new();
         for i in 0..capsules.len() {
             for j in i + 2..capsules.len() {
                 let exist = capsules[i].exists() && capsules[j].exists();
                 if exist && meeting_point(&capsules[i], &capsules[j]).is_some() {
-                    pairs.push((i, j));
+                    pairs.push([i as u32, j as u32]);
                 }
             }
         }
@@ -342,7 +340,7 @@ mod tests {
 
     fn check(capsules: &[Capsule]) -> usize {
         let expected = brute(capsules);
-        assert_eq!(sorted(Search::default().pairs(capsules, |i, j| Some((i, j)))), expected);
+        assert_eq!(sorted(Search::default().pairs(capsules)), expected);
         expected.len()
     }
 
@@ -407,10 +405,10 @@ mod tests {
         capsules.push(Capsule::around(DVec3::ZERO, DVec3::splat(f64::NAN), 0.01));
         capsules.push(Capsule::around(DVec3::splat(1e300), DVec3::ZERO, 0.01));
         let mut search = Search::default();
-        let found = sorted(search.pairs(&capsules, |i, j| Some((i, j))));
+        let found = sorted(search.pairs(&capsules));
         assert_eq!(found, brute(&capsules));
         assert!(search.memory() < 10_000_000);
-        assert!(search.pairs(&[], |i, j| Some((i, j))).is_empty());
+        assert!(search.pairs(&[]).is_empty());
     }
 
     #[test]
@@ -424,7 +422,7 @@ mod tests {
             .collect();
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| Search::default().pairs(&capsules, |i, j| Some((i, j)))).concat()
+            pool.install(|| Search::default().pairs(&capsules).concat())
         };
         assert_eq!(on(1), on(2));
         assert_eq!(on(1), on(8));

@@ -182,9 +182,10 @@ mod tests {
             }
             let at = |i: usize| Segment { from: positions[i], to: positions[i + 1] };
             // The capsules are a little thicker than asked for.
-            let exact =
-                |i: usize, j: usize| (closest(&at(i), &at(j)).offset.length() <= reach).then_some((i as u32, j as u32));
-            let mut other = Search::default().pairs(&capsules, exact).concat();
+            let exact = |&[i, j]: &[u32; 2]| {
+                (closest(&at(i as usize), &at(j as usize)).offset.length() <= reach).then_some((i, j))
+            };
+            let mut other: Vec<_> = Search::default().pairs(&capsules).iter().flatten().filter_map(exact).collect();
             other.sort_unstable();
             assert_eq!(found, other, "case {case}");
             all += found.len();

@@ -14,6 +14,8 @@ use rayon::prelude::*;
 const FEW: usize = 2048;
 /// Strands that one task gathers.
 const TASK: usize = 256;
+/// Strands whose lengths are restored at the same time.
+const ABREAST: usize = 4;
 /// Ranges of segments that look for their contacts side by side.
 const RANGES: usize = 8;
 /// Contacts that one task relaxes.
@@ -210,10 +212,7 @@ fn in_turn(problem: &Problem, contacts: &mut [Contact], shift: &mut [DVec3], fri
                 shift[vertex] += push * (problem.inverse_masses[vertex] * weight);
             }
         }
-        for &strand in &touched {
-            let (from, to) = (problem.strands[strand] as usize, problem.strands[strand + 1] as usize);
-            restore_lengths(problem, from, &mut shift[from..to]);
-        }
+        touched.chunks(ABREAST).for_each(|strands| restore_lengths(problem, strands.iter().copied(), 0, shift));
         if largest < SETTLED {
             break;
         }
@@ -261,7 +260,7 @@ fn gather(problem: &Problem, incidence: &Incidence, shift: &mut [DVec3], lengths
     }
     parts.into_par_iter().for_each(|(group, part)| {
         let base = strands[group.start] as usize;
-        for strand in group {
+        for strand in group.clone() {
             let (from, to) = (strands[strand] as usize, strands[strand + 1] as usize);
             if incidence.count(from, to) == 0 {
                 continue;
@@ -278,38 +277,59 @@ fn gather(problem: &Problem, incidence: &Incidence, shift: &mut [DVec3], lengths
                 own[segment - from] += low * problem.inverse_masses[segment];
                 own[segment - from + 1] += high * problem.inverse_masses[segment + 1];
             }
-            if lengths {
-                restore_lengths(problem, from, own);
+        }
+        if lengths {
+            let touched =
+                |strand: &usize| incidence.count(strands[*strand] as usize, strands[*strand + 1] as usize) > 0;
+            for first in group.clone().step_by(ABREAST) {
+                restore_lengths(problem, (first..(first + ABREAST).min(group.end)).filter(touched), base, part);
             }
         }
     });
 }
 
-/// Gives the segments of one strand back the lengths that they came with: once from root to tip, once back.
-fn restore_lengths(problem: &Problem, from: usize, shift: &mut [DVec3]) {
-    let segments = shift.len() - 1;
-    for i in (0..segments).chain((0..segments).rev()) {
-        let (a, b) = (from + i, from + i + 1);
-        let (wa, wb) = (problem.inverse_masses[a], problem.inverse_masses[b]);
-        let change = shift[i + 1] - shift[i];
-        let came = problem.after[b] - problem.after[a];
-        let now = came + change;
-        let square = came.length_squared();
-        // The difference of the squared lengths without their cancelling.
-        let excess = change.dot(came + now);
-        if wa + wb == 0.0 || excess.abs() <= NEGLIGIBLE * square {
-            continue;
+/// Gives the segments of a few strands back the lengths that they came with: once from root to tip, once back. The strands, whose vertices are in `shift` from
+/// `base` on, do not know of each other; they go abreast because a segment has to wait for the one before it.
+fn restore_lengths(problem: &Problem, strands: impl Iterator<Item = usize>, base: usize, shift: &mut [DVec3]) {
+    let mut few = [(0, 0); ABREAST];
+    let mut longest = 0;
+    for (range, strand) in few.iter_mut().zip(strands) {
+        // The last vertex begins no segment.
+        *range = (problem.strands[strand] as usize, problem.strands[strand + 1] as usize - 1);
+        longest = longest.max(range.1 - range.0);
+    }
+    for step in (0..longest).chain((0..longest).rev()) {
+        for (from, to) in few {
+            if from + step < to {
+                restore_length(problem, from + step, base, shift);
+            }
         }
-        // Along the direction at the beginning the angular momentum stays; if the segment has turned over, along its own.
-        let start = problem.before[b] - problem.before[a];
-        let (along, size) = (now.dot(start), now.length_squared());
-        let turned = along <= 0.0 || along * along <= 0.25 * size * start.length_squared();
-        let (direction, projection) = if turned { (now, size) } else { (start, along) };
-        // One step of Newton's method on |now|^2 = |came|^2: no square root.
-        let correction = direction * (excess / (2.0 * projection * (wa + wb)));
-        if correction.is_finite() {
-            shift[i] += correction * wa;
-            shift[i + 1] -= correction * wb;
-        }
+    }
+}
+
+/// Gives the segment that begins at vertex `a` back the length that it came with.
+#[inline]
+fn restore_length(problem: &Problem, a: usize, base: usize, shift: &mut [DVec3]) {
+    let (b, i) = (a + 1, a - base);
+    let (wa, wb) = (problem.inverse_masses[a], problem.inverse_masses[b]);
+    let change = shift[i + 1] - shift[i];
+    let came = problem.after[b] - problem.after[a];
+    let now = came + change;
+    let square = came.length_squared();
+    // The difference of the squared lengths without their cancelling.
+    let excess = change.dot(came + now);
+    if wa + wb == 0.0 || excess.abs() <= NEGLIGIBLE * square {
+        return;
+    }
+    // Along the direction at the beginning the angular momentum stays; if the segment has turned over, along its own.
+    let start = problem.before[b] - problem.before[a];
+    let (along, size) = (now.dot(start), now.length_squared());
+    let turned = along <= 0.0 || along * along <= 0.25 * size * start.length_squared();
+    let (direction, projection) = if turned { (now, size) } else { (start, along) };
+    // One step of Newton's method on |now|^2 = |came|^2: no square root.
+    let correction = direction * (excess / (2.0 * projection * (wa + wb)));
+    if correction.is_finite() {
+        shift[i] += correction * wa;
+        shift[i + 1] -= correction * wb;
     }
 }

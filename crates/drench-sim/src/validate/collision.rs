@@ -223,8 +223,9 @@ fn searches() -> Result<Measured, SimError> {
             false => Capsule::around(positions[i], positions[i + 1], 0.5 * reach),
         })
         .collect();
-    let near = |i, j| (closest(&at(i), &at(j)).offset.length() <= reach).then_some((i as u32, j as u32));
-    let mut other = Search::default().pairs(&capsules, near).concat();
+    let near =
+        |&[i, j]: &[u32; 2]| (closest(&at(i as usize), &at(j as usize)).offset.length() <= reach).then_some((i, j));
+    let mut other: Vec<_> = Search::default().pairs(&capsules).iter().flatten().filter_map(near).collect();
     other.sort_unstable();
     let common = one.iter().filter(|pair| other.binary_search(pair).is_ok()).count();
     let enough = if one.len() > 1000 { 0 } else { 1 };
