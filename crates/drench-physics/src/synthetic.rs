@@ -62,6 +62,23 @@ impl HairyBall {
         ball
     }
 
+    /// The same strands, `spacing` metres apart as they are, wound into coils of this radius [m] with so many segments to a turn.
+    pub fn curled(mut self, spacing: f64, radius: f64, segments: f64) -> Self {
+        let turn = std::f64::consts::TAU / segments;
+        let across = 2.0 * radius * (0.5 * turn).sin();
+        let rise = (spacing * spacing - across * across).max(0.0).sqrt();
+        for pair in self.offsets.windows(2) {
+            let root = self.positions[pair[0] as usize];
+            let along = root.normalize();
+            let (u, v) = along.any_orthonormal_pair();
+            for (k, position) in (0..).zip(&mut self.positions[pair[0] as usize..pair[1] as usize]) {
+                let (sine, cosine) = (turn * f64::from(k)).sin_cos();
+                *position = root + along * (rise * f64::from(k)) + (u * (cosine - 1.0) + v * sine) * radius;
+            }
+        }
+        self
+    }
+
     /// The rest shape.
     pub fn rest(&self) -> RestShape<'_> {
         RestShape { offsets: &self.offsets, positions: &self.positions, radii: &self.radii }

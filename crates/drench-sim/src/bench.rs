@@ -40,8 +40,34 @@ pub struct Bench {
     pub published_ms: Option<f64>,
     /// Where it was published, and on which machine.
     pub published_where: &'static str,
+    /// The longest that the project puts up with on two cores [ms], if it has said so.
+    pub limit_ms: Option<f64>,
     /// Gives the time of every repetition [ms].
-    pub run: fn() -> Result<Vec<f64>, SimError>,
+    pub run: Run,
+}
+
+type Run = fn() -> Result<Vec<f64>, SimError>;
+
+impl Bench {
+    /// A workload.
+    pub const fn new(name: &'static str, stage: &'static str, run: Run) -> Self {
+        Self { name, work: "", stage, published_ms: None, published_where: "", limit_ms: None, run }
+    }
+
+    /// Says what is done.
+    pub const fn of(self, work: &'static str) -> Self {
+        Self { work, ..self }
+    }
+
+    /// With a published figure [ms].
+    const fn published(self, ms: f64, at: &'static str) -> Self {
+        Self { published_ms: Some(ms), published_where: at, ..self }
+    }
+
+    /// With a limit [ms].
+    const fn at_most(self, ms: f64) -> Self {
+        Self { limit_ms: Some(ms), ..self }
+    }
 }
 
 const RUNGJIRATANANON: &str = "Rungjiratananon 2012, GTX 480, with rendering";
@@ -54,306 +80,128 @@ const CORDS: &str = "Rungjiratananon 2012, i7 3.2 GHz, with self-collisions";
 
 /// Every workload of this crate.
 pub const BENCHES: &[Bench] = &[
-    Bench {
-        name: "poisson-1m",
-        work: "1 M Poisson-disk samples on a bunny of 940 544 triangles",
-        stage: "sampling",
-        published_ms: Some(49_400.0),
-        published_where: HENNE,
-        run: || poisson_samples(1_000_000),
-    },
-    Bench {
-        name: "dftl-240k",
-        work: "240 372 particles, DFTL + interaction, cell 0.02",
-        stage: "step",
-        published_ms: Some(45.0),
-        published_where: HENNE,
-        run: || dftl_hair(20_031, 12, Some(Storage::Dense)),
-    },
-    Bench {
-        name: "dftl-240k-sparse",
-        work: "240 372 particles, DFTL + interaction, hash grid",
-        stage: "step",
-        published_ms: Some(120.0),
-        published_where: HENNE,
-        run: || dftl_hair(20_031, 12, Some(Storage::Sparse)),
-    },
-    Bench {
-        name: "dftl-240k-alone",
-        work: "240 372 particles, DFTL without interaction",
-        stage: "step",
-        published_ms: Some(16.0),
-        published_where: HENNE,
-        run: || dftl_hair(20_031, 12, None),
-    },
-    Bench {
-        name: "dftl-425k",
-        work: "425 558 particles, DFTL + interaction, cell 0.02",
-        stage: "step",
-        published_ms: Some(75.0),
-        published_where: HENNE,
-        run: || dftl_hair(30_397, 14, Some(Storage::Dense)),
-    },
-    Bench {
-        name: "dftl-425k-sparse",
-        work: "425 558 particles, DFTL + interaction, hash grid",
-        stage: "step",
-        published_ms: Some(210.0),
-        published_where: HENNE,
-        run: || dftl_hair(30_397, 14, Some(Storage::Sparse)),
-    },
-    Bench {
-        name: "dftl-425k-alone",
-        work: "425 558 particles, DFTL without interaction",
-        stage: "step",
-        published_ms: Some(27.0),
-        published_where: HENNE,
-        run: || dftl_hair(30_397, 14, None),
-    },
-    Bench {
-        name: "long-hair-2m",
-        work: "90 000 strands of up to 35, 2 M particles, DFTL + interaction, cell 0.0175",
-        stage: "step",
-        published_ms: Some(450.0),
-        published_where: HENNE,
-        run: || long_hair(90_000),
-    },
-    Bench {
-        name: "long-hair-1m",
-        work: "45 000 strands of up to 35, 1 M particles: half of long-hair-2m",
-        stage: "step",
-        published_ms: None,
-        published_where: "",
-        run: || long_hair(45_000),
-    },
-    Bench {
-        name: "bunny-fur",
-        work: "250 000 strands x 5, PBD to 20 % stretch + interaction, cell 0.03",
-        stage: "step",
-        published_ms: Some(290.0),
-        published_where: HENNE,
-        run: bunny_fur,
-    },
-    Bench {
-        name: "cords-100",
-        work: "a cord of 100 segments, all effects",
-        stage: "step",
-        published_ms: Some(1.73),
-        published_where: CORDS,
-        run: || cords::steps(&[100]),
-    },
-    Bench {
-        name: "cords-150",
-        work: "a cord of 150 segments, all effects",
-        stage: "step",
-        published_ms: Some(2.16),
-        published_where: CORDS,
-        run: || cords::steps(&[150]),
-    },
-    Bench {
-        name: "cords-200",
-        work: "a cord of 200 segments, all effects",
-        stage: "step",
-        published_ms: Some(2.42),
-        published_where: CORDS,
-        run: || cords::steps(&[200]),
-    },
-    Bench {
-        name: "cords-746",
-        work: "four ropes of a bridge, 746 segments and 28 boards, all effects",
-        stage: "step",
-        published_ms: Some(6.17),
-        published_where: CORDS,
-        run: || cords::steps(&[186, 186, 187, 187]),
-    },
-    Bench {
-        name: "csm-160k",
-        work: "10 000 strands of 16, 160 000 particles, CSM w = 2 + strain limiting",
-        stage: "step",
-        published_ms: Some(83.0),
-        published_where: RUNGJIRATANANON,
-        run: || shape_matched(10_000, 16, 2.0),
-    },
-    Bench {
-        name: "csm-580k",
-        work: "10 000 strands of 58, 580 000 particles, CSM w = 5 + strain limiting",
-        stage: "step",
-        published_ms: Some(143.0),
-        published_where: RUNGJIRATANANON,
-        run: || shape_matched(10_000, 58, 5.0),
-    },
-    Bench {
-        name: "csm-580k-w2",
-        work: "the same with w = 2",
-        stage: "step",
-        published_ms: None,
-        published_where: "",
-        run: || shape_matched(10_000, 58, 2.0),
-    },
-    Bench {
-        name: "csm-580k-w6",
-        work: "the same with w = 6",
-        stage: "step",
-        published_ms: None,
-        published_where: "",
-        run: || shape_matched(10_000, 58, 6.0),
-    },
-    Bench {
-        name: "csm-1600k",
-        work: "80 000 strands of 20, 1.6 M particles, CSM w = 3 + strain limiting",
-        stage: "step",
-        published_ms: None,
-        published_where: "",
-        run: || shape_matched(80_000, 20, 3.0),
-    },
-    Bench {
-        name: "sand-pile",
-        work: "32 000 grains + 8 000 liquid particles that soak in, all stages",
-        stage: "step",
-        published_ms: Some(9.4),
-        published_where: SAND,
-        run: || sand::steps(32_000, 8_000),
-    },
-    Bench {
-        name: "sand-castle",
-        work: "25 000 grains + 70 000 liquid particles that soak in, all stages",
-        stage: "step",
-        published_ms: Some(26.7),
-        published_where: SAND,
-        run: || sand::steps(25_000, 70_000),
-    },
-    Bench {
-        name: "sand-bunny",
-        work: "35 000 grains + 64 000 liquid particles that soak in, all stages",
-        stage: "step",
-        published_ms: Some(33.3),
-        published_where: SAND,
-        run: || sand::steps(35_000, 64_000),
-    },
-    Bench {
-        name: "sand-large",
-        work: "160 000 grains + 16 000 liquid particles that soak in, all stages",
-        stage: "step",
-        published_ms: Some(48.5),
-        published_where: SAND,
-        run: || sand::steps(160_000, 16_000),
-    },
-    Bench {
-        name: "grains-32k",
-        work: "32 000 dry grains that slump",
-        stage: "step",
-        published_ms: None,
-        published_where: "",
-        run: || heap(32_000),
-    },
-    Bench {
-        name: "grains-160k",
-        work: "160 000 dry grains that slump",
-        stage: "step",
-        published_ms: None,
-        published_where: "",
-        run: || heap(160_000),
-    },
-    Bench {
-        name: "csm-collisions-1600k",
-        work: "80 000 combed strands of 20, 1.6 M particles, CSM w = 3 + strand-strand collisions",
-        stage: "step",
-        published_ms: None,
-        published_where: "",
-        run: || collisions::steps(80_000),
-    },
-    Bench {
-        name: "csm-collisions-800k",
-        work: "40 000 combed strands of 20: half of csm-collisions-1600k",
-        stage: "step",
-        published_ms: None,
-        published_where: "",
-        run: || collisions::steps(40_000),
-    },
-    Bench {
-        name: "dam-break-100k",
-        work: "100 000 liquid particles (50 to the height), collapsing column",
-        stage: "liquid step",
-        published_ms: None,
-        published_where: "",
-        run: || liquid::dam_break(50, 40),
-    },
-    Bench {
-        name: "dam-wide-10k",
-        work: "10 000 liquid particles (25 to the height, 16 to the width), collapsing column",
-        stage: "liquid step",
-        published_ms: None,
-        published_where: "",
-        run: || liquid::dam_break(25, 16),
-    },
-    Bench {
-        name: "dam-wide-100k",
-        work: "the same, ten times as wide",
-        stage: "liquid step",
-        published_ms: None,
-        published_where: "",
-        run: || liquid::dam_break(25, 160),
-    },
-    Bench {
-        name: "dam-wide-1m",
-        work: "the same, a hundred times as wide",
-        stage: "liquid step",
-        published_ms: None,
-        published_where: "",
-        run: || liquid::dam_break(25, 1600),
-    },
-    Bench {
-        name: "wet-hair-voxels",
-        work: "134 000 segments, lengths in every voxel",
-        stage: "voxels",
-        published_ms: Some(3872.0),
-        published_where: WET_HAIR,
-        run: || Ok(hair::voxels()),
-    },
-    Bench {
-        name: "wet-hair-15k",
-        work: "15 000 segments + 2 500 liquid particles, all stages",
-        stage: "step",
-        published_ms: Some(941.0),
-        published_where: WET_HAIR,
-        run: || hair::steps(500, 15_000, 2_500),
-    },
-    Bench {
-        name: "wet-hair-105k",
-        work: "105 000 segments + 8 200 liquid particles, all stages",
-        stage: "step",
-        published_ms: Some(7419.0),
-        published_where: WET_HAIR,
-        run: || hair::steps(5_500, 105_000, 8_200),
-    },
-    Bench {
-        name: "wet-hair-134k",
-        work: "134 000 segments + 9 500 liquid particles, all stages",
-        stage: "step",
-        published_ms: Some(8573.0),
-        published_where: WET_HAIR,
-        run: || hair::steps(6_500, 134_000, 9_500),
-    },
-    Bench {
-        name: "wet-hair-220k",
-        work: "220 000 segments + 4 800 liquid particles, all stages",
-        stage: "step",
-        published_ms: Some(15044.0),
-        published_where: WET_HAIR,
-        run: || hair::steps(11_000, 220_000, 4_800),
-    },
-    Bench {
-        name: "wet-hair-2m",
-        work: "100 000 strands, 2 000 000 segments + 100 000 liquid particles, all stages",
-        stage: "step",
-        published_ms: None,
-        published_where: "",
-        run: || hair::steps(100_000, 2_000_000, 100_000),
-    },
+    Bench::new("poisson-1m", "sampling", || poisson_samples(1_000_000))
+        .of("1 M Poisson-disk samples on a bunny of 940 544 triangles")
+        .published(49_400.0, HENNE)
+        .at_most(5000.0),
+    Bench::new("dftl-240k", "step", || dftl_hair(20_031, 12, Some(Storage::Dense)))
+        .of("240 372 particles, DFTL + interaction, cell 0.02")
+        .published(45.0, HENNE)
+        .at_most(15.0),
+    Bench::new("dftl-240k-sparse", "step", || dftl_hair(20_031, 12, Some(Storage::Sparse)))
+        .of("240 372 particles, DFTL + interaction, hash grid")
+        .published(120.0, HENNE),
+    Bench::new("dftl-240k-alone", "step", || dftl_hair(20_031, 12, None))
+        .of("240 372 particles, DFTL without interaction")
+        .published(16.0, HENNE),
+    Bench::new("dftl-425k", "step", || dftl_hair(30_397, 14, Some(Storage::Dense)))
+        .of("425 558 particles, DFTL + interaction, cell 0.02")
+        .published(75.0, HENNE)
+        .at_most(25.0),
+    Bench::new("dftl-425k-sparse", "step", || dftl_hair(30_397, 14, Some(Storage::Sparse)))
+        .of("425 558 particles, DFTL + interaction, hash grid")
+        .published(210.0, HENNE),
+    Bench::new("dftl-425k-alone", "step", || dftl_hair(30_397, 14, None))
+        .of("425 558 particles, DFTL without interaction")
+        .published(27.0, HENNE),
+    Bench::new("long-hair-2m", "step", || long_hair(90_000))
+        .of("90 000 strands of up to 35, 2 M particles, DFTL + interaction, cell 0.0175")
+        .published(450.0, HENNE)
+        .at_most(120.0),
+    Bench::new("long-hair-1m", "step", || long_hair(45_000))
+        .of("45 000 strands of up to 35, 1 M particles: half of long-hair-2m"),
+    Bench::new("bunny-fur", "step", bunny_fur)
+        .of("250 000 strands x 5, PBD to 20 % stretch + interaction, cell 0.03")
+        .published(290.0, HENNE)
+        .at_most(90.0),
+    Bench::new("cords-100", "step", || cords::steps(&[100]))
+        .of("a cord of 100 segments, all effects")
+        .published(1.73, CORDS),
+    Bench::new("cords-150", "step", || cords::steps(&[150]))
+        .of("a cord of 150 segments, all effects")
+        .published(2.16, CORDS),
+    Bench::new("cords-200", "step", || cords::steps(&[200]))
+        .of("a cord of 200 segments, all effects")
+        .published(2.42, CORDS),
+    Bench::new("cords-746", "step", || cords::steps(&[186, 186, 187, 187]))
+        .of("four ropes of a bridge, 746 segments and 28 boards, all effects")
+        .published(6.17, CORDS)
+        .at_most(0.6),
+    Bench::new("bridge-746", "substep", bridge)
+        .of("the scene `bridge` in full: 746 segments in 34 ropes, 50 rigid bodies, no self-collisions")
+        .published(6.17, CORDS),
+    Bench::new("csm-160k", "step", || shape_matched(10_000, 16, 2.0))
+        .of("10 000 strands of 16, 160 000 particles, CSM w = 2 + strain limiting")
+        .published(83.0, RUNGJIRATANANON)
+        .at_most(15.0),
+    Bench::new("csm-580k", "step", || curls_matched(10_000, 58, 5.0))
+        .of("10 000 curls of 58, 580 000 particles, CSM w = 5 + strain limiting")
+        .published(143.0, RUNGJIRATANANON)
+        .at_most(50.0),
+    Bench::new("csm-580k-w2", "step", || curls_matched(10_000, 58, 2.0)).of("the same with w = 2"),
+    Bench::new("csm-580k-w6", "step", || curls_matched(10_000, 58, 6.0))
+        .of("the same with w = 6: at most 1.3 times as long as with w = 2"),
+    Bench::new("csm-1600k", "step", || shape_matched(80_000, 20, 3.0))
+        .of("80 000 strands of 20, 1.6 M particles, CSM w = 3 + strain limiting")
+        .at_most(130.0),
+    Bench::new("sand-pile", "step", || sand::steps(32_000, 8_000))
+        .of("32 000 grains + 8 000 liquid particles that soak in; a step of the grains with its share of the rest")
+        .published(9.4, SAND)
+        .at_most(10.0),
+    Bench::new("sand-castle", "step", || sand::steps(25_000, 70_000))
+        .of("25 000 grains + 70 000 liquid particles that soak in; a step of the grains with its share of the rest")
+        .published(26.7, SAND)
+        .at_most(60.0),
+    Bench::new("sand-bunny", "step", || sand::steps(35_000, 64_000))
+        .of("35 000 grains + 64 000 liquid particles that soak in; a step of the grains with its share of the rest")
+        .published(33.3, SAND)
+        .at_most(60.0),
+    Bench::new("sand-large", "step", || sand::steps(160_000, 16_000))
+        .of("160 000 grains + 16 000 liquid particles that soak in; a step of the grains with its share of the rest")
+        .published(48.5, SAND)
+        .at_most(48.0),
+    Bench::new("grains-32k", "step", || heap(32_000)).of("32 000 dry grains that slump"),
+    Bench::new("grains-160k", "step", || heap(160_000)).of("160 000 dry grains that slump"),
+    Bench::new("csm-collisions-1600k", "step", || collisions::steps(80_000))
+        .of("80 000 combed strands of 20, 1.6 M particles, CSM w = 3 + strand-strand collisions")
+        .at_most(600.0),
+    Bench::new("csm-collisions-800k", "step", || collisions::steps(40_000))
+        .of("40 000 combed strands of 20: half of csm-collisions-1600k"),
+    Bench::new("dam-break-100k", "liquid step", || liquid::dam_break(50, 40))
+        .of("100 000 liquid particles (50 to the height), collapsing column"),
+    Bench::new("dam-wide-10k", "liquid step", || liquid::dam_break(25, 16))
+        .of("10 000 liquid particles (25 to the height, 16 to the width), collapsing column"),
+    Bench::new("dam-wide-100k", "liquid step", || liquid::dam_break(25, 160)).of("the same, ten times as wide"),
+    Bench::new("dam-wide-1m", "liquid step", || liquid::dam_break(25, 1600)).of("the same, a hundred times as wide"),
+    Bench::new("wet-hair-voxels", "voxels", || Ok(hair::voxels()))
+        .of("134 000 segments, lengths in every voxel")
+        .published(3872.0, WET_HAIR)
+        .at_most(10.0),
+    Bench::new("wet-hair-15k", "step", || hair::steps(500, 15_000, 2_500))
+        .of("15 000 segments + 2 500 liquid particles, all stages")
+        .published(941.0, WET_HAIR)
+        .at_most(15.0),
+    Bench::new("wet-hair-105k", "step", || hair::steps(5_500, 105_000, 8_200))
+        .of("105 000 segments + 8 200 liquid particles, all stages")
+        .published(7419.0, WET_HAIR)
+        .at_most(90.0),
+    Bench::new("wet-hair-134k", "step", || hair::steps(6_500, 134_000, 9_500))
+        .of("134 000 segments + 9 500 liquid particles, all stages")
+        .published(8573.0, WET_HAIR)
+        .at_most(110.0),
+    Bench::new("wet-hair-220k", "step", || hair::steps(11_000, 220_000, 4_800))
+        .of("220 000 segments + 4 800 liquid particles, all stages")
+        .published(15044.0, WET_HAIR)
+        .at_most(170.0),
+    Bench::new("wet-hair-2m", "step", || hair::steps(100_000, 2_000_000, 100_000))
+        .of("100 000 strands, 2 000 000 segments + 100 000 liquid particles, all stages")
+        .at_most(2500.0),
 ];
 
 /// Radius of the head that long hair grows on [m].
 const HEAD: f64 = 0.25;
+/// Length of hair that is kept in shape [m].
+const SHAPED: f64 = 0.3;
 /// Steps before timing starts: buffers grow, hair falls.
 const WARM_UP: u32 = 20;
 /// Steps that are timed.
@@ -407,8 +255,25 @@ fn bunny_fur() -> Result<Vec<f64>, SimError> {
 
 /// Strands on a head that is moved to and fro, 30 cm long: CSM and strain limiting, no interaction [Rungjiratananon2012, 4.7.1].
 fn shape_matched(strands: usize, vertices: usize, half_width: f64) -> Result<Vec<f64>, SimError> {
-    let ball = HairyBall::new(HEAD, strands, 0.0, 0.3 / vertices as f64, |_| vertices);
+    steps(&shaped(strands, vertices), Material::default(), Method::Csm(csm::Parameters::even(half_width)), None)
+}
+
+/// The same for curls.
+fn curls_matched(strands: usize, vertices: usize, half_width: f64) -> Result<Vec<f64>, SimError> {
+    let ball = shaped(strands, vertices).curled(SHAPED / vertices as f64, 4e-3, 8.0);
     steps(&ball, Material::default(), Method::Csm(csm::Parameters::even(half_width)), None)
+}
+
+fn shaped(strands: usize, vertices: usize) -> HairyBall {
+    HairyBall::new(HEAD, strands, 0.0, SHAPED / vertices as f64, |_| vertices)
+}
+
+/// Steps of the whole scene of a bridge, in full, before it is hit and while it is.
+fn bridge() -> Result<Vec<f64>, SimError> {
+    let source = drench_scene::Source::named("bridge");
+    let scene = drench_scene::load(source, Some(drench_scene::Size::Full), &[]).expect("built-in scenes are sound");
+    let steps = scene.simulation.substeps;
+    step_times(&mut Simulation::build(&scene)?, steps, 60)
 }
 
 /// The source's strands have no bending.

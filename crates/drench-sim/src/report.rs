@@ -75,7 +75,13 @@ impl Report {
     }
 }
 
-/// The most memory that this process has held so far [MB], or 0 where the system does not say.
+/// Begins to look for the most memory anew, where the system lets it.
+pub fn forget_peak_memory() {
+    // Where this cannot be written the peak is that of the whole process, as it would be without.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+}
+
+/// The most memory that this process has held so far, or since it was last forgotten [MB], or 0 where the system does not say.
 pub fn peak_memory_mb() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let kilobytes = status

@@ -159,8 +159,10 @@ impl Collisions {
         bodies.iter().try_for_each(check_body)?;
         self.gather(bodies, dt);
         self.enclose(false);
+        if !self.find(false, |step, pair| step.meet(pair)) {
+            return Ok(Tally::default());
+        }
         let mut contacts = std::mem::take(&mut self.contacts);
-        self.find(false, |step, pair| step.meet(pair));
         join(&mut contacts, &self.found);
         self.relax(&mut contacts, parameters, true);
         let continuous = bodies.iter().any(|body| body.continuous);
@@ -259,8 +261,8 @@ impl Collisions {
         }
     }
 
-    /// Finds what `meet` makes of pairs that come close; `again` if corrections have moved them already.
-    fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair) -> Option<Contact> + Sync) {
+    /// Finds what `meet` makes of pairs that come close, and says whether there are any; `again` if corrections have moved them already.
+    fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair) -> Option<Contact> + Sync) -> bool {
         let Self { search, found, before, after, shift, radii, capsules, bodies, .. } = self;
         let pairs = search.pairs(capsules);
         let step = Step { before, after, shift: again.then_some(&shift[..]), radii, capsules, bodies };
@@ -274,6 +276,7 @@ impl Collisions {
                 found.extend(fetched.iter().filter_map(|pair| meet(&step, pair).filter(|_| !step.follow(pair))));
             }
         });
+        pairs.iter().any(|pairs| !pairs.is_empty())
     }
 
     fn relax(&mut self, contacts: &mut [Contact], parameters: &Parameters, fresh: bool) {

@@ -1,8 +1,10 @@
-//! Cords with all effects [Rungjiratananon2012, table 4.1]: bending, twist, tension, yield, tears, contact, and boards hung on them.
+//! Cords with all effects [Rungjiratananon2012, table 4.1]: bending, twist, tension, yield, tears, contact, boards hung on
+//! them, and collisions of the cords with themselves and each other.
 
 use super::{DT, SimError, TIMED, WARM_UP};
 use drench_geometry::field::Field;
 use drench_physics::air::{Air, AirFlow};
+use drench_physics::collision::{Body, Collisions, Parameters};
 use drench_physics::contact::{Collider, Placement};
 use drench_physics::cords::{
     self, Bending, Bodies, Clamp, CordMaterial, CordModel, CordScratch, CordState, Curve, Holder, Torsion,
@@ -41,6 +43,10 @@ pub(super) fn steps(segments: &[usize]) -> Result<Vec<f64>, SimError> {
     let (mut bodies, boards) = boards(segments, &offsets, &positions);
     let mut pushes = vec![Push::default(); bodies.len()];
     let (ball, flow) = (Field::Sphere { radius: 0.2 }, AirFlow::still());
+    let mut collisions = Collisions::default();
+    let mut held = vec![false; positions.len()];
+    boards.iter().for_each(|board| held[board.vertex as usize] = true);
+    let (mut inverse_masses, mut thickness) = (Vec::new(), Vec::new());
     let mut samples = Vec::new();
     for step in 0..WARM_UP + TIMED {
         let turn = DQuat::from_rotation_x(0.1 * f64::from(step));
@@ -61,8 +67,26 @@ pub(super) fn steps(segments: &[usize]) -> Result<Vec<f64>, SimError> {
             breeze: flow.at(0.0),
             colliders: &colliders,
         };
+        collisions.begin([&state.positions[..]]);
         let mut hung = Bodies { states: &mut bodies, pushes: &mut pushes };
         cords::solve(&model, &mut state, &mut scratch, &clamps, &environment, &mut hung, DT).map_err(wrap)?;
+        inverse_masses.clear();
+        for piece in 0..state.piece_count() {
+            inverse_masses.extend(state.vertices(piece).map(|vertex| {
+                let own = state.model_vertex(piece, vertex);
+                if held[own] { 0.0 } else { 1.0 / state.mass(&model, piece, vertex) }
+            }));
+        }
+        state.radii(&model, &mut thickness);
+        let strands = Body {
+            offsets: &state.offsets,
+            positions: &mut state.positions,
+            velocities: &mut state.velocities,
+            inverse_masses: &inverse_masses,
+            radii: &thickness,
+            continuous: true,
+        };
+        collisions.resolve(&mut [strands], &Parameters::default(), DT).map_err(wrap)?;
         if step >= WARM_UP {
             samples.push(start.elapsed().as_secs_f64() * 1e3);
         }
