@@ -87,6 +87,38 @@ fn a_grain_hangs_from_a_wet_ceiling_but_not_from_a_dry_one() {
     }
 }
 
+/// How fast a grain of this wetness goes down a slope [m/s2], over gravity.
+fn goes_down(slope: f64, friction: f64, wetness: f64) -> f64 {
+    let law = Wetness { bridge: None, ..Wetness::default() };
+    let material = Material { rolling_friction: 0.3, ..Material::default() };
+    let model = GrainModel::new(Sizes::equal(RADIUS), material, None, Some(law)).unwrap();
+    let water = wetness * law.threshold * model.dry_mass(RADIUS);
+    let gravity = DVec3::new(slope.sin(), -slope.cos(), 0.0) * 9.81;
+    let sunk = (model.dry_mass(RADIUS) + water) * -gravity.y / model.stiffness();
+    let mut state = GrainState::default();
+    let position = DVec3::Y * (RADIUS - sunk);
+    state.push(&model, NewGrain { position, velocity: DVec3::ZERO, radius: RADIUS, water });
+    let ground = Collider::new(&Field::HalfSpace, Placement::IDENTITY, Placement::IDENTITY, friction);
+    run(&model, &mut state, gravity, &[ground], 1e-2, 30);
+    state.velocities[0].x / (0.3 * 9.81)
+}
+
+#[test]
+fn over_wet_grains_rub_less_than_dry_ones_and_wet_grains_more() {
+    let slope = 30_f64.to_radians();
+    let slides = |friction: f64| slope.sin() - friction * slope.cos();
+    // Half of the friction at fluidisation and beyond it, 1.5 of it at the threshold, and the mean halfway between.
+    for (wetness, factor) in [(0.0, 1.0), (1.0, 1.5), (1.6, 1.0), (2.2, 0.5), (2.5, 0.5)] {
+        let (got, law) = (goes_down(slope, 0.1, wetness), slides(0.1 * factor));
+        assert!((got / law - 1.0).abs() < 0.01, "{wetness}: {got}, {law}");
+    }
+    // Corners hold a dry grain on a slope of 12 degrees (0.21 against 0.3); a fluidised one (0.15) rolls off.
+    let gentle = 12_f64.to_radians();
+    assert!(goes_down(gentle, 0.6, 0.0).abs() < 1e-3);
+    assert!(goes_down(gentle, 0.6, 1.0).abs() < 1e-3);
+    assert!(goes_down(gentle, 0.6, 2.2) > 0.03);
+}
+
 #[test]
 fn momentum_of_wet_grains_is_kept_to_rounding() {
     let model = model(Wetness::default());
@@ -225,6 +257,8 @@ fn contradictory_thresholds_are_refused_with_the_fix() {
     let base = Wetness::default();
     assert!(refused(Wetness { most: 0.05, ..base }, "most").contains("threshold"));
     assert!(refused(Wetness { fluidised: 0.1, ..base }, "fluidised").contains("raise it"));
+    assert!(refused(Wetness { fluidised: 0.3, ..base }, "fluidised").contains("`most`"));
+    refused(Wetness { fluidised_friction: 1.1, ..base }, "fluidised_friction");
     refused(Wetness { shrink: 0.9, ..base }, "shrink");
     refused(Wetness { downward: f64::NAN, ..base }, "downward");
     refused(

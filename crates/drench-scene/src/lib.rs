@@ -27,6 +27,6 @@ pub use diagnostics::{Diagnostic, Diagnostics};
 pub use expression::{
     ALONG_VARIABLES, Expression, FUNCTIONS, Function, NotFinite, SURFACE_VARIABLES, TIME_VARIABLES, Variables,
 };
-pub use load::{Size, Source, load};
+pub use load::{Size, Source, load, point_out};
 pub use motion::{CameraView, Pose};
 pub use spec::*;

@@ -133,6 +133,22 @@ pub fn load(source: Source, size: Option<Size>, overrides: &[(String, String)]) 
     }
 }
 
+/// What is wrong with a scene that could be read but not built, shown where it is written: at the deepest of the steps (keys, names
+/// and numbers from the root down, such as `liquid`, `emitter`, `0`) that the scene has.
+pub fn point_out(
+    source: &Source,
+    size: Option<Size>,
+    overrides: &[(String, String)],
+    steps: &[String],
+    message: &str,
+) -> Diagnostics {
+    let Ok((file, _)) = source.read() else { return Diagnostics::placeless(message, "") };
+    let mut sources = vec![file];
+    let root = assemble(&mut sources, size.unwrap_or(Size::Preview), overrides, &mut Vec::new());
+    let place = root.and_then(|root| root.deepest(steps));
+    Diagnostics::new(sources, vec![Problem { place, key: String::new(), message: message.into(), help: String::new() }])
+}
+
 /// The whole document as a tree, with size and overrides applied.
 fn assemble(
     sources: &mut Vec<SourceText>,

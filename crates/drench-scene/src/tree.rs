@@ -122,6 +122,21 @@ impl Node {
         }
     }
 
+    /// The place of the last of these steps down the tree that is there; none if not even the first is. An item of a list goes by
+    /// its name or by its number.
+    pub fn deepest(&self, steps: &[String]) -> Option<Place> {
+        let (step, rest) = steps.split_first()?;
+        let named = |item: &&Node| item.as_table().and_then(Table::name) == Some(step);
+        let next = match &self.data {
+            Data::Table(table) => table.get(step),
+            Data::List(items) => {
+                items.iter().find(named).or_else(|| step.parse().ok().and_then(|index: usize| items.get(index)))
+            }
+            _ => None,
+        }?;
+        next.deepest(rest).or(Some(next.place))
+    }
+
     /// Items of a list; nothing for anything else.
     pub fn items(&self) -> &[Node] {
         match &self.data {

@@ -323,7 +323,7 @@ fn steps(
 /// Times single steps of a heap while it gives way: no grain sleeps.
 fn heap(count: usize) -> Result<Vec<f64>, SimError> {
     const STEPS: u32 = 10;
-    let wrap = |source| SimError::Grains { grains: "bench".to_owned(), source };
+    let wrap = |source| SimError::Grains { grains: "bench".to_owned(), part: None, source };
     let sizes = Sizes { radius: 2e-3, spread: Spread::Even(0.1) };
     let model = GrainModel::new(sizes, grains::Material::default(), None, None).map_err(wrap)?;
     // A cone whose height is its radius holds pi / 3 of its cube, 0.6 of it full of balls; some more for the rim.

@@ -121,6 +121,8 @@ pub enum SimError {
     Grains {
         /// Name of the body.
         grains: String,
+        /// Which fill or pour of it is meant, from 0, if one is.
+        part: Option<(&'static str, usize)>,
         /// What is wrong.
         source: PhysicsError,
     },
@@ -129,28 +131,31 @@ pub enum SimError {
     Liquid(PhysicsError),
     /// A fill that holds no liquid.
     #[error(
-        "[liquid]: a fill holds no particle of {spacing} m, because it is smaller than that or inside a solid; make `spacing` smaller, or move the fill"
+        "[liquid]: fill {} holds no particle of {spacing} m, because it is smaller than that or inside a solid; make `spacing` smaller, or the fill larger, or move it",
+        .fill + 1
     )]
     EmptyFill {
+        /// Which one, from 0.
+        fill: usize,
         /// Distance of particles [m].
         spacing: f64,
     },
-    /// A tank that is too small for the particles.
+    /// A container that is too small for the particles.
     #[error(
-        "solid \"{solid}\": the tank is {size} m wide, less than 4 particles of the liquid ({spacing} m); make `spacing` of [liquid] smaller"
+        "solid \"{solid}\": the room inside is {size:.3} m wide, less than 4 particles of the liquid ({spacing} m); make `spacing` of [liquid] smaller, or the solid larger"
     )]
-    SmallTank {
-        /// Name of the tank.
+    SmallContainer {
+        /// Name of the solid.
         solid: String,
-        /// Its smallest size [m].
+        /// Width of the room [m].
         size: f64,
         /// Distance of particles [m].
         spacing: f64,
     },
     /// An emitter that has no room.
-    #[error("[liquid]: emitter {emitter} is inside {solid}; move it out, or set `collide = false` there")]
+    #[error("[liquid]: emitter {} is inside {solid}; move it out, or set `collide = false` there", .emitter + 1)]
     EmitterInside {
-        /// Its number, from 1.
+        /// Which one, from 0.
         emitter: usize,
         /// What it is inside of.
         solid: String,
@@ -243,6 +248,52 @@ pub enum SimError {
 }
 
 impl SimError {
+    /// What of the scene it is about: keys, names and numbers from the root down. Empty if it is about nothing in particular.
+    pub fn steps(&self) -> Vec<String> {
+        // The name of a parameter is the key that sets it, where there is such a key.
+        let parameter = |source: &PhysicsError| match source {
+            PhysicsError::Parameter { name, .. } => (*name).to_owned(),
+            _ => String::new(),
+        };
+        let named = |kind: &str, name: &str| vec![kind.to_owned(), name.to_owned()];
+        let numbered = |key: &str, number: usize| vec!["liquid".to_owned(), key.to_owned(), number.to_string()];
+        match self {
+            Self::Solid { solid, .. }
+            | Self::Boundary { solid, .. }
+            | Self::Wall { solid, .. }
+            | Self::Motion { solid, .. }
+            | Self::DeformingBody { solid } => named("solid", solid),
+            Self::Groom { groom, .. }
+            | Self::UnknownPart { groom, .. }
+            | Self::MissingAttribute { groom, .. }
+            | Self::Expression { groom, .. }
+            | Self::NoStrands { groom }
+            | Self::TooManyStrands { groom, .. }
+            | Self::TooManyVertices { groom, .. }
+            | Self::Model { groom, .. } => named("groom", groom),
+            Self::Cord { cord, .. } | Self::TooManySegments { cord, .. } | Self::DeformingHolder { cord, .. } => {
+                named("cord", cord)
+            }
+            Self::Grains { grains, part, source } => {
+                let part = part.map(|(key, number)| [key.to_owned(), number.to_string()]);
+                named("grains", grains)
+                    .into_iter()
+                    .chain(part.into_iter().flatten())
+                    .chain([parameter(source)])
+                    .collect()
+            }
+            Self::Liquid(source) => named("liquid", &parameter(source)),
+            Self::EmptyFill { fill, .. } => numbered("fill", *fill),
+            Self::SmallContainer { .. } => named("liquid", "spacing"),
+            Self::EmitterInside { emitter, .. } => {
+                numbered("emitter", *emitter).into_iter().chain(["position".to_owned()]).collect()
+            }
+            Self::Wetting(source) => named("wetting", &parameter(source)),
+            Self::Interaction(source) => named("interaction", &parameter(source)),
+            Self::Bodies(_) | Self::Diverged { .. } | Self::Checkpoint(_) => Vec::new(),
+        }
+    }
+
     /// Whether the simulation itself ran away, rather than its input being wrong.
     pub fn is_divergence(&self) -> bool {
         matches!(self, Self::Diverged { .. })

@@ -64,9 +64,10 @@ const GRAIN_BYTES: u64 = 900;
 /// Bytes a triangle takes: indices, half a vertex with its normal, its share of the tree.
 const TRIANGLE_BYTES: u64 = 120;
 
-/// Counts what a scene would simulate. Solids are built without their fields, grooms are not grown.
+/// Counts what a scene would simulate, and refuses what could not be built. Solids are sampled for nothing, grooms are not grown, and grains
+/// are not pushed apart.
 pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
-    let solids = SolidModel::meshes_only(scene)?;
+    let solids = SolidModel::to_count(scene)?;
     let simulation = &scene.simulation;
     let step_rate = simulation.fps * f64::from(simulation.substeps);
     let mut estimate = Estimate {
@@ -104,7 +105,7 @@ pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
     if scene.liquid.is_some() {
         let [filled, emitted] = liquid::expected(scene, &solids)?;
         estimate.liquid_particles = filled + emitted;
-        estimate.lines.push(("liquid".to_owned(), format!("about {filled} particles, {emitted} more come in")));
+        estimate.lines.push(("liquid".to_owned(), format!("{filled} particles, about {emitted} more come in")));
     }
     for body in &scene.grains {
         let grains = grains::expected(scene, body, &solids)?;

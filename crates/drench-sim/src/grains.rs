@@ -26,22 +26,35 @@ pub struct GrainBody {
 
 /// A body of grains with all that the scene fills in at the beginning.
 pub fn build(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Result<(GrainBody, GrainState), SimError> {
-    let refuse = refuse(body);
-    let model = model(scene, body).map_err(&refuse)?;
-    let stream = Stream::new(scene.simulation.seed, &format!("grains {}", body.name));
-    let moisture = |wetness: f64| body.wetness.as_ref().map_or(0.0, |law| (wetness * law.threshold).min(law.most));
+    let (made, stream) = (self::body(scene, body)?, stream(scene, body));
     let mut state = GrainState::default();
     for (number, part) in body.fills.iter().enumerate() {
         let region = regions::region(scene, &part.region, solids)?;
-        let beginning = Beginning { velocity: part.velocity, moisture: moisture(part.wetness) };
-        let grains =
-            fill::fill(&model, &region.as_physics(), beginning, stream.child(number as u64)).map_err(&refuse)?;
+        let beginning = Beginning { velocity: part.velocity, moisture: moisture(body, part.wetness) };
+        let grains = fill::fill(&made.model, &region.as_physics(), beginning, stream.child(number as u64))
+            .map_err(refuse(body, Some(("fill", number))))?;
         for grain in grains {
-            state.push(&model, grain);
+            state.push(&made.model, grain);
         }
     }
+    Ok((made, state))
+}
+
+/// About how many grains a body begins with. Refuses what [`build`] would refuse.
+pub fn expected(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Result<u64, SimError> {
+    let (made, stream) = (self::body(scene, body)?, stream(scene, body));
+    body.fills.iter().enumerate().try_fold(0, |sum, (number, part)| {
+        let region = regions::region(scene, &part.region, solids)?;
+        let count = fill::count(&made.model, &region.as_physics(), stream.child(number as u64));
+        Ok(sum + count.map_err(refuse(body, Some(("fill", number))))?)
+    })
+}
+
+/// All that never changes about a body.
+fn body(scene: &Scene, body: &scene::Grains) -> Result<GrainBody, SimError> {
+    let model = model(scene, body).map_err(refuse(body, None))?;
     let mut openings = Vec::with_capacity(body.pours.len());
-    for pour in &body.pours {
+    for (number, pour) in body.pours.iter().enumerate() {
         let opening = Opening {
             position: pour.position,
             direction: pour.direction,
@@ -50,24 +63,24 @@ pub fn build(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Resu
             start: pour.start,
             stop: pour.stop.unwrap_or(f64::INFINITY),
         };
-        opening.check(&model).map_err(&refuse)?;
-        openings.push((opening, moisture(pour.wetness)));
+        opening.check(&model).map_err(refuse(body, Some(("pour", number))))?;
+        openings.push((opening, moisture(body, pour.wetness)));
     }
-    Ok((GrainBody { name: body.name.clone(), model, openings, stream: stream.child(u64::MAX) }, state))
+    Ok(GrainBody { name: body.name.clone(), model, openings, stream: stream(scene, body).child(u64::MAX) })
 }
 
-/// About how many grains a body begins with.
-pub fn expected(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Result<u64, SimError> {
-    let model = model(scene, body).map_err(refuse(body))?;
-    body.fills.iter().try_fold(0, |sum, part| {
-        let region = regions::region(scene, &part.region, solids)?;
-        Ok(sum + fill::estimate(&model, &region.as_physics()))
-    })
+fn stream(scene: &Scene, body: &scene::Grains) -> Stream {
+    Stream::new(scene.simulation.seed, &format!("grains {}", body.name))
 }
 
-fn refuse(body: &scene::Grains) -> impl Fn(PhysicsError) -> SimError {
+/// Water over the dry mass of grains of this wetness. The scene was checked: only rounding can make it more than they hold.
+fn moisture(body: &scene::Grains, wetness: f64) -> f64 {
+    body.wetness.as_ref().map_or(0.0, |law| (wetness * law.threshold).min(law.most))
+}
+
+fn refuse(body: &scene::Grains, part: Option<(&'static str, usize)>) -> impl Fn(PhysicsError) -> SimError {
     let grains = body.name.clone();
-    move |source| SimError::Grains { grains: grains.clone(), source }
+    move |source| SimError::Grains { grains: grains.clone(), part, source }
 }
 
 fn model(scene: &Scene, body: &scene::Grains) -> Result<GrainModel, PhysicsError> {
@@ -98,6 +111,7 @@ fn wetness(law: &scene::Wetness, density: f64) -> Wetness {
         upward: law.upward,
         damping: law.damping,
         friction: law.friction,
+        fluidised_friction: law.fluidised_friction,
         bridge: match law.bridge {
             scene::Bridge::None => None,
             scene::Bridge::Willett { surface_tension, contact_angle } => {

@@ -12,12 +12,15 @@ use drench_physics::liquid::{
 };
 use drench_scene as scene;
 use drench_scene::Scene;
-use glam::DVec3;
+use glam::{DVec2, DVec3};
+use std::cell::Cell;
 
 /// Most particles of a liquid.
 const MOST: usize = 20_000_000;
 /// Smallest number of particles across a tank in which a liquid can flow.
 const ACROSS: f64 = 4.0;
+/// Points of the rim of an opening that must be out of all solids.
+const RIM: u32 = 8;
 
 /// The immutable part of the liquid.
 #[derive(Debug)]
@@ -49,6 +52,27 @@ enum Outlet {
     Rain(Rain),
 }
 
+impl Outlet {
+    /// The middle and the edge of everything that liquid comes out of [m].
+    fn edge(&self) -> Vec<DVec3> {
+        let around = |opening: &Opening| {
+            let (across, along) = opening.direction.any_orthonormal_pair();
+            let turned = |k: u32| DVec2::from_angle(std::f64::consts::TAU * f64::from(k) / f64::from(RIM));
+            let (middle, radius) = (opening.position, opening.radius);
+            let rim = (0..RIM).map(turned).map(move |part| middle + (across * part.x + along * part.y) * radius);
+            rim.chain([middle])
+        };
+        match self {
+            Self::Openings(openings) => openings.iter().flat_map(around).collect(),
+            Self::Rain(rain) => {
+                let [x, z] = rain.size.map(|size| 0.5 * size);
+                let parts = [-1.0, 0.0, 1.0].map(|part| [(part, -1.0), (part, 0.0), (part, 1.0)]);
+                parts.as_flattened().iter().map(|(u, v)| rain.position + DVec3::new(u * x, 0.0, v * z)).collect()
+            }
+        }
+    }
+}
+
 /// Density of the scene's liquid, or of water if it has none [kg/m3].
 pub fn density(scene: &Scene) -> f64 {
     scene.liquid.as_ref().map_or(Material::WATER, material).density
@@ -59,29 +83,25 @@ pub fn build(scene: &Scene, solids: &[SolidModel]) -> Result<Option<(LiquidBody,
     let Some(liquid) = &scene.liquid else { return Ok(None) };
     let body = body(scene, liquid, solids)?;
     let mut state = LiquidState::default();
-    let reach = 0.45 * body.model.spacing;
-    for fill in &liquid.fills {
-        let region = regions::region(scene, &fill.region, solids)?;
-        let region = region.as_physics();
-        let free = |p: DVec3| region.depth(p) >= 0.0 && solids::clearance(scene, solids, p) >= reach;
+    for index in 0..liquid.fills.len() {
         let room = MOST.saturating_sub(state.len());
-        let (low, high) = region.bounds();
-        let drops = source::fill(&body.portion(), [low, high], fill.velocity, room, free).map_err(SimError::Liquid)?;
-        if drops.is_empty() {
-            return Err(SimError::EmptyFill { spacing: body.model.spacing });
-        }
-        state.add(&drops);
+        state.add(&body.fill(scene, index, solids, room, |_| true)?);
     }
     Ok(Some((body, state)))
 }
 
-/// About how many particles a liquid begins with, and how many come in over the whole run.
+/// How many particles a liquid begins with, and about how many come in over the whole run. Refuses what [`build`] would refuse.
 pub fn expected(scene: &Scene, solids: &[SolidModel]) -> Result<[u64; 2], SimError> {
     let Some(liquid) = &scene.liquid else { return Ok([0, 0]) };
-    let volume = liquid.spacing.powi(3);
-    let mut fills = 0.0;
-    for fill in &liquid.fills {
-        fills += regions::region(scene, &fill.region, solids)?.as_physics().volume() / volume;
+    let body = body(scene, liquid, solids)?;
+    let count = Cell::new(0);
+    for index in 0..liquid.fills.len() {
+        // Counts without keeping; what is one too many is kept, and refused.
+        let too_many = |_| {
+            count.set(count.get() + 1);
+            count.get() > MOST
+        };
+        body.fill(scene, index, solids, 0, too_many)?;
     }
     let end = scene.duration();
     let rate = |emitter: &scene::Emitter| {
@@ -94,7 +114,7 @@ pub fn expected(scene: &Scene, solids: &[SolidModel]) -> Result<[u64; 2], SimErr
         }
     };
     let emitted: f64 = liquid.emitters.iter().map(rate).sum();
-    Ok([fills as u64, (emitted / volume) as u64])
+    Ok([count.get() as u64, (emitted / liquid.spacing.powi(3)) as u64])
 }
 
 fn material(liquid: &scene::Liquid) -> Material {
@@ -136,10 +156,11 @@ fn body(scene: &Scene, liquid: &scene::Liquid, solids: &[SolidModel]) -> Result<
     model.check().map_err(SimError::Liquid)?;
     for solid in &scene.solids {
         if let scene::Shape::Tank { size, .. } = solid.shape
+            && solid.collide
             && size.min_element() * solid.scale < ACROSS * model.spacing
         {
             let (solid, size) = (solid.name.clone(), size.min_element() * solid.scale);
-            return Err(SimError::SmallTank { solid, size, spacing: model.spacing });
+            return Err(SimError::SmallContainer { solid, size, spacing: model.spacing });
         }
     }
     let emitters =
@@ -178,14 +199,10 @@ fn emitter(scene: &Scene, solids: &[SolidModel], emitter: &scene::Emitter, index
         let pose = scene.pose_of(solid, 0.0);
         Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 }
     });
-    let positions = match &outlet {
-        Outlet::Openings(openings) => openings.iter().map(|opening| opening.position).collect(),
-        Outlet::Rain(rain) => vec![rain.position],
-    };
-    for local in positions {
+    for local in outlet.edge() {
         let position = place.rotation * local + place.translation;
         if let Some(solid) = solids::solid_around(scene, solids, position) {
-            return Err(SimError::EmitterInside { emitter: index + 1, solid: solid.to_owned() });
+            return Err(SimError::EmitterInside { emitter: index, solid: solid.to_owned() });
         }
     }
     Ok(Emitter { outlet, solid, start: emitter.start, stop: emitter.stop.unwrap_or(f64::INFINITY), seed })
@@ -200,6 +217,67 @@ fn drain_of(drain: &scene::Drain) -> Drain {
 }
 
 impl LiquidBody {
+    /// The particles of a fill that are `kept`, at most `room` of them.
+    fn fill(
+        &self,
+        scene: &Scene,
+        index: usize,
+        solids: &[SolidModel],
+        room: usize,
+        kept: impl Fn(DVec3) -> bool,
+    ) -> Result<Vec<Droplet>, SimError> {
+        let Some(fill) = scene.liquid.as_ref().and_then(|liquid| liquid.fills.get(index)) else {
+            return Ok(Vec::new());
+        };
+        let (spacing, reach) = (self.model.spacing, 0.45 * self.model.spacing);
+        let region = regions::region(scene, &fill.region, solids)?;
+        let region = region.as_physics();
+        let (low, high) = region.bounds();
+        let empty = SimError::EmptyFill { fill: index, spacing };
+        if (high - low).min_element() < spacing * (1.0 - 1e-6) {
+            return Err(empty);
+        }
+        self.check_room(scene, solids, 0.5 * (low + high))?;
+        let any = Cell::new(false);
+        let free = |p: DVec3| {
+            let free = region.depth(p) >= 0.0 && solids::clearance(scene, solids, p) >= reach;
+            any.set(any.get() || free);
+            free && kept(p)
+        };
+        let drops = source::fill(&self.portion(), [low, high], fill.velocity, room, free).map_err(SimError::Liquid)?;
+        if any.get() { Ok(drops) } else { Err(empty) }
+    }
+
+    /// Refuses walls on both sides of a point that leave no room for the liquid to flow between them.
+    fn check_room(&self, scene: &Scene, solids: &[SolidModel], point: DVec3) -> Result<(), SimError> {
+        let (spacing, farthest) = (self.model.spacing, ACROSS * self.model.spacing);
+        let way = |direction: DVec3| {
+            // No wall is nearer than the clearance: as far as that it is safe to go.
+            let mut way = 0.0;
+            while way < farthest {
+                let clear = solids::clearance(scene, solids, point + direction * way);
+                if clear < 1e-3 * spacing {
+                    break;
+                }
+                way += clear;
+            }
+            way
+        };
+        if solids::clearance(scene, solids, point) <= 0.0 {
+            return Ok(());
+        }
+        for axis in [DVec3::X, DVec3::Z] {
+            let ways = [way(axis), way(-axis)];
+            let (size, wall) = (ways[0] + ways[1], point + axis * (ways[0] + 0.01 * spacing));
+            if size < farthest
+                && let Some(solid) = solids::solid_around(scene, solids, wall)
+            {
+                return Err(SimError::SmallContainer { solid: solid.to_owned(), size, spacing });
+            }
+        }
+        Ok(())
+    }
+
     /// What all its particles have in common.
     pub fn portion(&self) -> Portion {
         Portion { spacing: self.model.spacing, mass: self.model.particle_mass() }

@@ -101,9 +101,12 @@ impl SolidModel {
         Self::each_once(scene, |solid| Self::build(scene, solid))
     }
 
-    /// The solids of a scene as far as is needed to count what grows on them.
-    pub fn meshes_only(scene: &Scene) -> Result<Vec<Self>, SimError> {
-        Self::each_once(scene, Self::mesh_only)
+    /// The solids of a scene as far as is needed to count what grows on them and what liquid has room between them.
+    pub fn to_count(scene: &Scene) -> Result<Vec<Self>, SimError> {
+        match &scene.liquid {
+            Some(_) => Self::each_once(scene, Self::with_field),
+            None => Self::each_once(scene, Self::mesh_only),
+        }
     }
 
     /// Every solid of the scene; those of equal shape are built once.
@@ -121,18 +124,24 @@ impl SolidModel {
 
     /// Builds a solid of the scene: mesh, field, boundary samples.
     fn build(scene: &Scene, solid: &Solid) -> Result<Self, SimError> {
-        let wrap = |source| SimError::Solid { solid: solid.name.clone(), source };
-        let mut model = Self::mesh_only(solid)?;
-        if solid.collide {
-            let deforming = model.animation.is_some();
-            model.field = Some(field_of(solid, &model.mesh, deforming).map_err(wrap)?);
-        }
+        let mut model = Self::with_field(solid)?;
         if let Some(interaction) = &scene.interaction
             && solid.collide
             && interaction.boundary.is_some()
         {
             let refuse = |source| SimError::Boundary { solid: solid.name.clone(), source };
             model.boundary = boundary_samples(&model.mesh, interaction.cell, scene.simulation.seed).map_err(refuse)?;
+        }
+        Ok(model)
+    }
+
+    /// A solid with its field, if anything collides with it.
+    fn with_field(solid: &Solid) -> Result<Self, SimError> {
+        let wrap = |source| SimError::Solid { solid: solid.name.clone(), source };
+        let mut model = Self::mesh_only(solid)?;
+        if solid.collide {
+            let deforming = model.animation.is_some();
+            model.field = Some(field_of(solid, &model.mesh, deforming).map_err(wrap)?);
         }
         Ok(model)
     }

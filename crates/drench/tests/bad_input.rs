@@ -199,21 +199,53 @@ spread = 0.1
 fill = [{ kind = "box", low = [-0.1, 0, -0.1], high = [0.1, 0.1, 0.1] }]
 wetness = { threshold = 0.1, most = 0.25, fluidised = 0.22 }
 "#;
+    let faucet = "kind = \"faucet\"\nposition = [0, 0.3, 0]\nradius = 0.03\nspeed = 1";
+    let rain = "kind = \"rain\"\nposition = [0, 0.3, 0]\nsize = [0.42, 0, 0.1]\nrate = 0.01";
+    let fill =
+        |low: &str, high: &str| format!("[[liquid.fill]]\nkind = \"box\"\nlow = {low}\nhigh = {high}\n[[solid]]");
+    let thin = fill("[0, 0.1, 0]", "[0.01, 0.2, 0.2]");
+    let wall = |name: &str, x: f64| {
+        format!(
+            "[[solid]]\nname = \"{name}\"\nshape = {{ kind = \"box\", size = [0.1, 0.1, 0.1] }}\nposition = [{x}, 0.05, 0]\n"
+        )
+    };
+    // A gap of 6 cm between two boxes.
+    let gap = [wall("left", -0.08), wall("right", 0.08), fill("[-0.03, 0, -0.05]", "[0.03, 0.1, 0.05]")].concat();
+    let wetness = "wetness = { threshold = 0.1, most = 0.25, fluidised = 0.22 }";
+    let dry_fill = "fill = [{ kind = \"box\", low = [-0.1, 0, -0.1], high = [0.1, 0.1, 0.1] }]";
+    let wet_fill = dry_fill.replacen("{ kind", "{ wetness = 9, kind", 1);
+    let pour = "pour = [{ position = [0, 0.3, 0], radius = 0.05, wetness = 1 }]";
+    let narrow = "pour = [{ position = [0, 0.3, 0], radius = 0.005 }]";
     let cases: &[(&str, &str, &[&str])] = &[
-        ("spread = 0.1", "spread = 0.34", &["which is no size", "make `spread` at most 0.3"]),
-        ("radius = 0.01", "radius = 0.3", &["about 0 grains", "`radius` smaller"]),
-        ("most = 0.25", "most = 0.05", &["hold less", "make `most` at least `threshold`"]),
-        ("fluidised = 0.22", "fluidised = 0.1", &["before they are over-wet", "make `fluidised` larger"]),
-        ("position = [0, 0.3, 0]", "position = [0, -0.02, 0]", &["emitter 1 is inside tank", "move it out"]),
-        ("spacing = 0.02", "spacing = 0.5", &["tank", "make `spacing` of [liquid] smaller"]),
+        ("spread = 0.1", "spread = 0.34", &["own.toml:19:10", "which is no size", "make `spread` at most 0.3"]),
+        ("radius = 0.01", "radius = 0.3", &["own.toml:20:9", "about 0 grains", "`radius` smaller"]),
+        ("most = 0.25", "most = 0.05", &["own.toml:21:37", "hold less", "make `most` at least `threshold`"]),
+        ("fluidised = 0.22", "fluidised = 0.1", &["own.toml:21:55", "before they are over-wet", "`fluidised` larger"]),
+        ("fluidised = 0.22", "fluidised = 0.3", &["own.toml:21:55", "what makes them flow (0.3)", "at most `most`"]),
+        (dry_fill, &wet_fill, &["own.toml:20:21", "a wetness of 9", "at most 2.5"]),
+        (wetness, pour, &["own.toml:21:60", "cannot be wet", "leave `wetness` of the pour out"]),
+        (wetness, narrow, &["own.toml:21:44", "radius = 0.005", "at least that of the largest grain"]),
+        ("[0, 0.3, 0]", "[0, -0.02, 0]", &["own.toml:9:12", "emitter 1 is inside tank", "move it out"]),
+        ("[0, 0.3, 0]", "[0.18, 0.3, 0]", &["own.toml:9:12", "emitter 1 is inside tank", "move it out"]),
+        (faucet, rain, &["own.toml:9:12", "emitter 1 is inside tank", "move it out"]),
+        ("spacing = 0.02", "spacing = 0.5", &["own.toml:6:11", "tank", "make `spacing` of [liquid] smaller"]),
+        ("[[solid]]", &thin, &["own.toml:12", "fill 1 holds no particle of 0.02 m", "make `spacing` smaller"]),
+        ("[[solid]]", &gap, &["own.toml:6:11", "right", "0.060 m wide", "make `spacing` of [liquid] smaller"]),
         (
             "spacing = 0.02",
             "spacing = 0.02\nviscosity = 0\nviscosity_solver = \"implicit\"",
-            &["no viscosity to solve implicitly", "give a viscosity"],
+            &["own.toml:7:13", "no viscosity to solve implicitly", "give a viscosity"],
         ),
     ];
+    run_scene(&place, SCENE).exits(0);
+    place.drench("check own.toml").exits(0);
     for (from, to, words) in cases {
-        run_scene(&place, &SCENE.replacen(from, to, 1)).exits(2).tells(words);
+        assert!(SCENE.contains(from), "{from}");
+        let ended = run_scene(&place, &SCENE.replacen(from, to, 1));
+        assert_eq!(ended.code, Some(2), "{to}: {}", ended.err);
+        let ended = ended.tells(words);
+        // What is checked is told in the same words.
+        assert_eq!(place.drench("check own.toml").exits(2).err, ended.err);
     }
 }
 

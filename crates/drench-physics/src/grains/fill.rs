@@ -9,7 +9,7 @@ use crate::error::{PhysicsError, check};
 use crate::region::Region;
 use drench_geometry::neighbours::Neighbours;
 use drench_math::random::Stream;
-use glam::{DVec3, UVec3};
+use glam::DVec3;
 use rayon::prelude::*;
 
 /// Part of space that grains fill in a region: sand that was poured, not shaken.
@@ -18,8 +18,6 @@ const DENSITY: f64 = 0.6;
 const SHAKE: f64 = 0.1;
 /// How deep the centre of a grain must be inside the region to begin with, over its radius.
 const INSIDE: f64 = 0.9;
-/// Probes along each axis when grains are estimated.
-const PROBES: u32 = 32;
 /// Rounds of pushing apart, and the overlap over the radius at which it is enough.
 const ROUNDS: usize = 60;
 const ENOUGH: f64 = 2e-3;
@@ -30,6 +28,8 @@ const WAY: f64 = 0.4;
 const ROOM: f64 = 1.02;
 /// Grains that a region may hold.
 pub const MOST: u64 = 20_000_000;
+/// A region without room for a single grain.
+const NONE: PhysicsError = PhysicsError::GrainCount { count: 0, fix: "make the region larger or `radius` smaller" };
 
 /// What the grains of a region or an opening are like at the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,33 +47,8 @@ pub fn fill(
     beginning: Beginning,
     stream: Stream,
 ) -> Result<Vec<NewGrain>, PhysicsError> {
-    let (low, high) = region.bounds();
-    let size = high - low;
-    check("region", size.min_element(), "larger than nothing, and finite", |x| x > 0.0 && low.is_finite())?;
     check("moisture", beginning.moisture, "at least 0", |x| x >= 0.0)?;
-    let spacing = (2.0_f64.sqrt() * mean_volume(model) / DENSITY).cbrt();
-    // Rows, layers and stacks of the closest packing.
-    let step = DVec3::new(spacing, spacing * (2.0_f64 / 3.0).sqrt(), spacing * 0.75_f64.sqrt());
-    let places = (size / step).ceil();
-    let count = places.x * places.y * places.z;
-    if count > 8.0 * MOST as f64 {
-        return Err(too_many(count as u64));
-    }
-    let (sizes, shake) = (stream.child(0), stream.child(1));
-    let (mut positions, mut radii) = (Vec::new(), Vec::new());
-    for (layer, row, column) in lattice(places) {
-        let odd = f64::from(layer % 2);
-        let shift = DVec3::new(0.5 * (f64::from(row % 2) - odd).abs() * spacing, 0.0, odd * step.z / 3.0);
-        let place =
-            low + 0.5 * spacing + DVec3::new(f64::from(column), f64::from(layer), f64::from(row)) * step + shift;
-        let number = positions.len() as u64;
-        let radius = model.sizes().draw(sizes, number);
-        let position = place + shake.direction(2 * number) * (SHAKE * spacing * shake.uniform(2 * number + 1).cbrt());
-        if region.depth(position) >= INSIDE * radius {
-            positions.push(position);
-            radii.push(radius);
-        }
-    }
+    let (mut positions, mut radii): (Vec<DVec3>, Vec<f64>) = places(model, region, stream)?.unzip();
     push_apart(model, region, &mut positions, &mut radii)?;
     let balls = positions.iter().zip(&radii).filter(|&(_, &radius)| radius >= 0.98 * model.sizes().least());
     let grains: Vec<NewGrain> = balls
@@ -83,10 +58,42 @@ pub fn fill(
         })
         .collect();
     match grains.len() as u64 {
-        0 => Err(PhysicsError::GrainCount { count: 0, fix: "make the region larger or `radius` smaller" }),
+        0 => Err(NONE),
         count if count > MOST => Err(too_many(count)),
         _ => Ok(grains),
     }
+}
+
+/// Where grains of a region are set, and their radii [m], before they are pushed apart.
+fn places<'a>(
+    model: &'a GrainModel,
+    region: &'a Region,
+    stream: Stream,
+) -> Result<impl Iterator<Item = (DVec3, f64)> + use<'a>, PhysicsError> {
+    let (low, high) = region.bounds();
+    let size = high - low;
+    check("region", size.min_element(), "larger than nothing, and finite", |x| x > 0.0 && low.is_finite())?;
+    let spacing = (2.0_f64.sqrt() * mean_volume(model) / DENSITY).cbrt();
+    // Rows, layers and stacks of the closest packing.
+    let step = DVec3::new(spacing, spacing * (2.0_f64 / 3.0).sqrt(), spacing * 0.75_f64.sqrt());
+    let places = (size / step).ceil();
+    let count = places.x * places.y * places.z;
+    if count > 8.0 * MOST as f64 {
+        return Err(too_many(count as u64));
+    }
+    let (sizes, shake) = (stream.child(0), stream.child(1));
+    let mut number = 0;
+    Ok(lattice(places).filter_map(move |(layer, row, column)| {
+        let odd = f64::from(layer % 2);
+        let shift = DVec3::new(0.5 * (f64::from(row % 2) - odd).abs() * spacing, 0.0, odd * step.z / 3.0);
+        let place =
+            low + 0.5 * spacing + DVec3::new(f64::from(column), f64::from(layer), f64::from(row)) * step + shift;
+        let radius = model.sizes().draw(sizes, number);
+        let position = place + shake.direction(2 * number) * (SHAKE * spacing * shake.uniform(2 * number + 1).cbrt());
+        let inside = region.depth(position) >= INSIDE * radius;
+        number += u64::from(inside);
+        inside.then_some((position, radius))
+    }))
 }
 
 fn too_many(count: u64) -> PhysicsError {
@@ -193,16 +200,13 @@ fn lattice(places: DVec3) -> impl Iterator<Item = (i32, i32, i32)> {
     (0..y).flat_map(move |layer| (0..z).flat_map(move |row| (0..x).map(move |column| (layer, row, column))))
 }
 
-/// About how many grains fill a region, without filling it: what a check tells.
-pub fn estimate(model: &GrainModel, region: &Region) -> u64 {
-    let (low, high) = region.bounds();
-    let step = (high - low) / f64::from(PROBES);
-    let centre = |n: u32| {
-        let probe = UVec3::new(n % PROBES, n / PROBES % PROBES, n / PROBES / PROBES).as_dvec3() + 0.5;
-        region.depth(low + probe * step) >= INSIDE * model.sizes().radius
-    };
-    let inside = (0..PROBES.pow(3)).filter(|&n| centre(n)).count() as f64 * step.element_product();
-    (inside * DENSITY / mean_volume(model)) as u64
+/// How many grains fill a region, but for the few that find no room among the others: what a check tells.
+pub fn count(model: &GrainModel, region: &Region, stream: Stream) -> Result<u64, PhysicsError> {
+    match places(model, region, stream)?.take(MOST as usize + 1).count() as u64 {
+        0 => Err(NONE),
+        count if count > MOST => Err(too_many(count)),
+        count => Ok(count),
+    }
 }
 
 /// A round opening that pours grains.
@@ -322,9 +326,8 @@ mod tests {
             let balls: Vec<_> = grains.iter().map(|g| (g.position, g.radius)).collect();
             assert_eq!(overlaps(&balls), 0);
             assert!(balls.iter().all(|&(p, r)| region.depth(p) >= r));
-            // Walls cost a layer, so that a small region holds less than its estimate.
-            let part = grains.len() as f64 / estimate(&model, &region) as f64;
-            assert!((0.4..1.1).contains(&part), "{part}");
+            let part = grains.len() as f64 / count(&model, &region, Stream::new(1, "fill")).unwrap() as f64;
+            assert!((0.95..=1.0).contains(&part), "{part}");
         }
     }
 
@@ -334,6 +337,7 @@ mod tests {
         for high in [1e-3, 100.0, f64::NAN, -1.0] {
             let region = Region::Box { low: DVec3::ZERO, high: DVec3::splat(high) };
             assert!(fill(&model, &region, Beginning::default(), stream).is_err(), "{high}");
+            assert!(count(&model, &region, stream).is_err(), "{high}");
         }
     }
 

@@ -132,6 +132,7 @@ fn leaf<const WET: bool>(context: &Context, wet: Option<&WetLaw>, part: Part) {
                 mass: a.mass() * b.mass() / (a.mass() + b.mass()),
                 radius: b.radius() * share,
                 friction: context.law.friction,
+                rolling: context.law.rolling,
                 viscous: 1.0,
             };
             let mut pull = 0.0;
@@ -167,7 +168,7 @@ fn leaf<const WET: bool>(context: &Context, wet: Option<&WetLaw>, part: Part) {
     }
 }
 
-/// Wetness of two surfaces: friction and damping grow, and a bridge pulls. The bridge forms when they touch.
+/// Wetness of two surfaces: damping grows, friction grows and then falls, and a bridge pulls. The bridge forms when they touch.
 #[inline]
 fn moisten(law: &WetLaw, meeting: &mut Meeting, bridge: &mut f32, a: Damp, b: Damp) -> f32 {
     let wetness = 0.5 * (a.wetness + b.wetness);
@@ -178,6 +179,7 @@ fn moisten(law: &WetLaw, meeting: &mut Meeting, bridge: &mut f32, a: Damp, b: Da
     let wet = law.at(wetness);
     meeting.viscous = wet.viscous;
     meeting.friction *= wet.friction;
+    meeting.rolling *= wet.rolling;
     let parting = -meeting.velocity.dot(meeting.normal);
     // Derjaguin's radius is twice the reduced one.
     match law.bridge(&wet, 2.0 * meeting.radius, a.share + b.share, (-meeting.overlap).max(0.0), parting, meeting.mass)
@@ -228,6 +230,7 @@ fn press_on<const WET: bool>(context: &Context, wet: Option<&WetLaw>, touch: &mu
         mass,
         radius: a.radius(),
         friction: solid.collider.friction() as f32,
+        rolling: context.law.rolling,
         viscous: 1.0,
     };
     let mut pull = 0.0;

@@ -53,8 +53,9 @@ pub(crate) struct Meeting {
     /// Reduced mass [kg] and reduced radius [m].
     pub mass: f32,
     pub radius: f32,
-    /// Coulomb friction, and what multiplies the damper.
+    /// Coulomb and rolling friction, and what multiplies the damper.
     pub friction: f32,
+    pub rolling: f32,
     pub viscous: f32,
 }
 
@@ -89,7 +90,7 @@ pub(crate) fn answer(law: &Law, meeting: &Meeting, memory: &mut Memory, h: f32) 
     let across = velocity - normal * closing;
     let friction = bounded(&mut memory.slip, across, stiffness, damper, meeting.friction * push, h);
     let rolling = meeting.spin * meeting.radius;
-    let roll = bounded(&mut memory.roll, rolling, stiffness, damper, law.rolling * push, h);
+    let roll = bounded(&mut memory.roll, rolling, stiffness, damper, meeting.rolling * push, h);
     Answer { force: friction - normal * push, couple: roll * meeting.radius }
 }
 
@@ -126,6 +127,7 @@ mod tests {
             mass: 0.01,
             radius: 1e-3,
             friction: LAW.friction,
+            rolling: LAW.rolling,
             viscous: 1.0,
         }
     }

@@ -6,10 +6,16 @@
 //! | what | law | text |
 //! |---|---|---|
 //! | damping | c (1 + `damping` min(w, 1)), w the mean of both | 5.4 |
-//! | friction | mu (1 + `friction` min(w, 1)), fading back from the threshold to fluidisation | 5.5 |
+//! | friction | mu (1 + `friction` min(w, 1)), falling from the threshold on to mu `fluidised_friction` at fluidisation | 5.5 |
+//! | rolling friction | as dry up to the threshold, then falling in the same way | |
 //! | bridges | [`bridge`](super::bridge), times (1 - w / w_f) | 5.6 |
 //! | coarse grains | bridges R / `stands_for` times as strong | |
 //! | radius | r = R (1 - `shrink` min(w, 1)), never growing again | 5.1 |
+//!
+//! The text says that over-wet sand flows, but its friction grows without end and only bridges fade, so that over-wet sand would be dry sand.
+//! What gives way is the contact: water that cannot leave the pores carries the part r of the load, grains rub with what is left, mu (1 - r)
+//! [Terzaghi1943], and r grows from 0 where pores begin to fill to its most where the heap is fluidised. `fluidised_friction` is 1 - r there; water that stands
+//! in full pores carries r = 1000 / 1990, its density over that of sand and water together, and 1 - r is a half.
 
 use super::bridge::Bridge;
 use crate::error::{PhysicsError, check};
@@ -43,6 +49,9 @@ pub struct Wetness {
     pub damping: f64,
     /// How much wetness at the threshold adds to friction, over that of dry grains.
     pub friction: f64,
+    /// Friction and rolling friction that are left at fluidisation, over those of dry grains: the part of the load that pore water does
+    /// not carry.
+    pub fluidised_friction: f64,
     /// The liquid bridges between wet grains, if there are any.
     pub bridge: Option<Bridge>,
     /// Radius of the sand that grains stand for [m], if not themselves: bridges hold the heap as they would hold that sand.
@@ -67,6 +76,7 @@ impl Default for Wetness {
             upward: 1.0,
             damping: 1.0,
             friction: 0.5,
+            fluidised_friction: 0.5,
             bridge: Some(Bridge::default()),
             stands_for: None,
             shrink: 0.0,
@@ -92,6 +102,10 @@ impl Wetness {
             "above `threshold`: grains would flow before they are over-wet; raise it, or lower `threshold`",
             |x| x > over,
         )?;
+        let most = self.most;
+        check("fluidised", self.fluidised, "at most `most`: grains could not hold what makes them flow", |x| {
+            x <= most
+        })?;
         for (name, rate) in [
             ("absorption", self.absorption),
             ("downward", self.downward),
@@ -103,6 +117,7 @@ impl Wetness {
         }
         check("damping", self.damping, "between 0 and 1e3", |x| (0.0..=1e3).contains(&x))?;
         check("friction", self.friction, "between 0 and 1e3", |x| (0.0..=1e3).contains(&x))?;
+        check("fluidised_friction", self.fluidised_friction, "between 0 and 1", |x| (0.0..=1.0).contains(&x))?;
         let sand = self.stands_for.unwrap_or(1.0);
         check("stands_for", sand, "above 1e-6 m and at most 10 m", |x| (1e-6..=10.0).contains(&x))?;
         check("shrink", self.shrink, "between 0 and 0.5: what is left must have a size", |x| (0.0..=0.5).contains(&x))?;
@@ -150,8 +165,9 @@ impl Wetness {
 pub(crate) struct WetLaw {
     damping: f32,
     friction: f32,
-    /// Wetness at fluidisation.
+    /// Wetness at fluidisation, and friction that is left there.
     fluidised: f32,
+    slippery: f32,
     bridge: Option<Meniscus>,
     /// How much stronger bridges are than those of single grains. The strength of damp sand is a pull over an area, about gamma / R:
     /// grains k times as large as the sand they stand for need bridges k times as strong to hold as it does.
@@ -163,6 +179,7 @@ pub(crate) struct WetLaw {
 pub(crate) struct Wet {
     pub viscous: f32,
     pub friction: f32,
+    pub rolling: f32,
     /// Strength of bridges, 0 to 1, and wetness that is missing to fluidisation.
     fading: f32,
     missing: f32,
@@ -174,6 +191,7 @@ impl WetLaw {
             damping: w.damping as f32,
             friction: w.friction as f32,
             fluidised: (w.fluidised / w.threshold) as f32,
+            slippery: w.fluidised_friction as f32,
             bridge: w.bridge.map(Meniscus::new),
             strength: w.stands_for.map_or(1.0, |sand| model.sizes().radius / sand) as f32,
         })
@@ -184,9 +202,12 @@ impl WetLaw {
     pub fn at(&self, wetness: f32) -> Wet {
         let missing = (self.fluidised - wetness).max(0.0);
         let grown = wetness.min(1.0);
+        // What grains carry of the load: all of it up to the threshold, the least at fluidisation.
+        let carried = (missing / (self.fluidised - 1.0)).min(1.0);
         Wet {
             viscous: 1.0 + self.damping * grown,
-            friction: 1.0 + self.friction * grown * (missing / (self.fluidised - 1.0)).min(1.0),
+            friction: self.slippery + (1.0 + self.friction * grown - self.slippery) * carried,
+            rolling: self.slippery + (1.0 - self.slippery) * carried,
             fading: missing / self.fluidised * (wetness * (1.0 / ONSET as f32)).min(1.0),
             missing,
         }

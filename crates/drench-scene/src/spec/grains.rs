@@ -71,13 +71,25 @@ fn check_grains(grains: &Grains, table: &Table, place: Place, reader: &mut Reade
         let message = format!("radii reach down to 1 - 3 x {} of the mean, which is no size", grains.spread);
         reader.error(at, message, "make `spread` at most 0.3, or the distribution even");
     }
-    if grains.wetness.is_none() && grains.fills.iter().any(|fill| fill.wetness > 0.0) {
-        let at = table.get("fill").map_or(place, |node| node.place);
-        reader.error(
-            at,
-            "grains that do not get wet cannot be wet",
-            "add [grains.wetness], or leave `wetness` of the fill out",
-        );
+    let fills = grains.fills.iter().map(|fill| fill.wetness).enumerate().map(|item| ("fill", item));
+    let pours = grains.pours.iter().map(|pour| pour.wetness).enumerate().map(|item| ("pour", item));
+    for (key, (index, wetness)) in fills.chain(pours).filter(|(_, (_, wetness))| *wetness > 0.0) {
+        let item = table.get(key).and_then(|list| list.items().get(index)).map_or(place, |item| item.place);
+        let at = table.get(key).and_then(|list| list.items().get(index)?.as_table()?.get("wetness"));
+        let at = at.map_or(item, |node| node.place);
+        match &grains.wetness {
+            None => {
+                let help = format!("add [grains.wetness], or leave `wetness` of the {key} out");
+                reader.error(at, "grains that do not get wet cannot be wet", help);
+            }
+            // A little more is the rounding of a wetness that was meant to be the most.
+            Some(law) if wetness * law.threshold > law.most * (1.0 + 1e-9) => {
+                let most = law.most / law.threshold;
+                let message = format!("a wetness of {wetness} is more than the grains can hold, which is {most}");
+                reader.error(at, message, format!("make it at most {most}, or raise `most` of [grains.wetness]"));
+            }
+            Some(_) => {}
+        }
     }
     Some(())
 }
@@ -145,6 +157,9 @@ section! {
         pub damping: f64 = quantity(RATIO).at_least(0.0).at_most(1e3).or(1.0),
         /// How much wetness at the threshold adds to friction, over that of dry grains.
         pub friction: f64 = quantity(RATIO).at_least(0.0).at_most(1e3).or(0.5),
+        /// Friction and rolling friction that are left where the heap flows, over those of dry grains: water carries the grains and
+        /// keeps them apart.
+        pub fluidised_friction: f64 = quantity(RATIO).fraction().or(0.5),
         /// The liquid bridges between wet grains.
         pub bridge: Bridge = table().or_as(Bridge::default(), "willett"),
         /// Radius of the sand that the grains stand for: bridges hold the heap as they would hold that sand, however coarse the grains are [m].
@@ -166,6 +181,10 @@ fn check_wetness(wetness: &Wetness, table: &Table, place: Place, reader: &mut Re
     if wetness.fluidised <= wetness.threshold {
         let message = format!("grains flow ({}) before they are over-wet ({})", wetness.fluidised, wetness.threshold);
         reader.error(at("fluidised"), message, "make `fluidised` larger than `threshold`");
+    }
+    if wetness.fluidised > wetness.most {
+        let message = format!("grains never hold what makes them flow ({}), but {}", wetness.fluidised, wetness.most);
+        reader.error(at("fluidised"), message, "make `fluidised` at most `most`");
     }
     Some(())
 }

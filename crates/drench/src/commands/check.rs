@@ -8,7 +8,7 @@ use serde_json::json;
 /// Validates a scene and says what it would cost.
 pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     let scene = scene_argument::load(&arguments.scene, &[])?;
-    let estimate = drench_sim::estimate(&scene)?;
+    let estimate = drench_sim::estimate(&scene).map_err(|error| scene_argument::refused(&arguments.scene, error))?;
     if arguments.json {
         let mut description = json!({
             "name": scene.name,

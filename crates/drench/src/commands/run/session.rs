@@ -83,7 +83,8 @@ impl<'a> Session<'a> {
             (None, _) => Place::New(Claim::new(path, start == Start::New { replace: true })?),
         };
         progress.stage(&format!("building {}", scene.name));
-        let mut simulation = Simulation::build(scene)?;
+        let mut simulation =
+            Simulation::build(scene).map_err(|error| scene_argument::refused(&arguments.scene, error))?;
         for warning in simulation.warnings() {
             progress.message(&format!("warning: {warning}"));
         }
