@@ -1,12 +1,14 @@
 //! Solids as the liquid feels them: samples of their skin, moved along with it.
 //!
 //! A solid with a mesh is sampled once, by Poisson disks; the samples lie half a spacing below the skin, because a sample
-//! stands for as much wall as a particle for liquid. A plane has no end, so that it is sampled anew in every substep, on a
+//! stands for as much wall as a particle for liquid. Where its animation stretches the mesh they are closer from the beginning, so that they are never
+//! too far apart; samples that crowd count for less each. A plane has no end, so that it is sampled anew in every substep, on a
 //! lattice of its own, wherever liquid is near.
 
 use crate::SimError;
 use crate::solids::{SolidModel, SolidScratch};
 use crate::world::Model;
+use drench_geometry::animation::MeshAnimation;
 use drench_geometry::field::Field;
 use drench_geometry::poisson::{self, PoissonSettings};
 use drench_geometry::{GeometryError, SurfacePoint, TriMesh};
@@ -23,6 +25,11 @@ const APART: f64 = 0.8;
 const BLOCK: i64 = 4;
 /// How far ahead of liquid planes are sampled at most, in blocks: what is faster meets the guard.
 const FAR: f64 = 16.0;
+/// Instants of an animation, beside its beginning, at which it is asked how far the mesh is stretched.
+const LOOKS: u32 = 16;
+/// Stretch up to which a mesh counts as stiff, and beyond which samples thin out.
+const BARELY: f64 = 1.01;
+const MOST_STRETCH: f64 = 8.0;
 /// Particles that look for blocks together.
 const PIECE: usize = 4096;
 
@@ -56,7 +63,7 @@ impl Boundary {
     pub fn build(solids: &[SolidModel], spacing: f64, seed: u64) -> Result<Self, SimError> {
         let sample = |solid: &SolidModel| match &solid.field {
             None | Some(Field::HalfSpace) => Ok(Vec::new()),
-            Some(_) => sample(&solid.mesh, spacing, seed).map_err(|source| SimError::Wall {
+            Some(_) => sample(solid, spacing, seed).map_err(|source| SimError::Wall {
                 solid: solid.name.clone(),
                 spacing,
                 source,
@@ -155,7 +162,37 @@ impl Boundary {
     }
 }
 
-fn sample(mesh: &TriMesh, spacing: f64, seed: u64) -> Result<Vec<SurfacePoint>, GeometryError> {
-    let settings = PoissonSettings { distance: APART * spacing, seed, faces: None, density: None, limit: LIMIT };
-    poisson::sample(mesh, &settings)
+fn sample(solid: &SolidModel, spacing: f64, seed: u64) -> Result<Vec<SurfacePoint>, GeometryError> {
+    let stretch = solid.animation.as_ref().map(|animation| stretch(&solid.mesh, animation)).unwrap_or_default();
+    let most = stretch.iter().copied().fold(1.0, f64::max);
+    let most = if most > BARELY { most } else { 1.0 };
+    let density: Vec<f64> = stretch.iter().map(|stretch| (stretch / most).powi(2)).collect();
+    let settings = PoissonSettings {
+        distance: APART * spacing / most,
+        seed,
+        faces: None,
+        density: (most > 1.0).then_some(density.as_slice()),
+        limit: LIMIT,
+    };
+    poisson::sample(&solid.mesh, &settings)
+}
+
+/// How many times as long as in the mesh the edges of the triangles at each vertex get, at least 1 and at most [`MOST_STRETCH`].
+fn stretch(mesh: &TriMesh, animation: &MeshAnimation) -> Vec<f64> {
+    let mut rest = vec![DVec3::ZERO; mesh.positions.len()];
+    animation.pose_at_rest(&mut rest);
+    let (mut posed, mut stretch) = (rest.clone(), vec![1.0_f64; rest.len()]);
+    for look in 0..=LOOKS {
+        animation.pose_at(animation.duration() * f64::from(look) / f64::from(LOOKS), &mut posed);
+        for triangle in &mesh.triangles {
+            let corners = triangle.map(|vertex| vertex as usize);
+            let longer = |k: usize| {
+                let (a, b) = (corners[k], corners[(k + 1) % 3]);
+                posed[a].distance(posed[b]) / rest[a].distance(rest[b]).max(f64::MIN_POSITIVE)
+            };
+            let most = (0..3).map(longer).fold(1.0, f64::max).min(MOST_STRETCH);
+            corners.iter().for_each(|&vertex| stretch[vertex] = stretch[vertex].max(most));
+        }
+    }
+    stretch
 }
