@@ -35,6 +35,9 @@ pub struct FrameStats {
     /// Stretch of the strands that are meant to be inextensible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strain: Option<Strain>,
+    /// What its pressure solves left of the compression of a liquid that has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compression: Option<Compression>,
     /// Deepest penetration of anything into a solid [m].
     pub penetration_max: f64,
     /// Largest speed [m/s].
@@ -180,6 +183,15 @@ pub struct Water {
     pub total: f64,
     /// (total + drained - emitted - initial) / max(total, tiny), no unit.
     pub error: f64,
+}
+
+/// What pressure solves left, at worst: means over all particles.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Compression {
+    /// Density above that of rest, over it.
+    pub density: f64,
+    /// The same that velocities would add within a step.
+    pub divergence: f64,
 }
 
 /// Relative change of length.

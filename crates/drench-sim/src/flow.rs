@@ -11,7 +11,7 @@ use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::contact::Collider;
 use drench_physics::grains::{self, fill};
-use drench_physics::liquid::{self, Foreign, LiquidModel, LiquidState, NO_BODY, Reactions};
+use drench_physics::liquid::{self, Foreign, LiquidModel, LiquidState, Method, NO_BODY, Reactions};
 use drench_physics::wetting::{self, soak};
 use glam::DVec3;
 use std::ops::Range;
@@ -24,6 +24,8 @@ pub struct ForeignScratch {
     positions: Vec<DVec3>,
     velocities: Vec<DVec3>,
     volumes: Vec<f64>,
+    /// Of the grains [m].
+    diameters: Vec<f64>,
     inverse_masses: Vec<f64>,
     /// What the liquid gave them in this substep [N s].
     pushes: Vec<DVec3>,
@@ -33,8 +35,8 @@ pub struct ForeignScratch {
     hair: Submerged,
 }
 
-/// How fast liquid comes to the velocity of grains that fill all of space [1/s].
-const DRAG: f64 = 200.0;
+/// Permeability of hair that fills all of space [m2], about the square of the diameter of a hair: liquid of viscosity ν comes to its velocity at the rate ν over it.
+const HAIR_PERMEABILITY: f64 = 5e-9;
 
 /// How far, in spacings, liquid under pressure may push grains before these find out what they lean on.
 const YIELD: f64 = 0.2;
@@ -137,7 +139,8 @@ fn liquid(
             volumes: &foreign.volumes,
             inverse_masses: &foreign.inverse_masses,
             loose: foreign.numbers.len(),
-            drag: DRAG,
+            diameters: &foreign.diameters,
+            drag: body.model.material.kinematic_viscosity() / HAIR_PERMEABILITY,
         },
     };
     let BodyScratch { states, pushes } = bodies;
@@ -146,6 +149,10 @@ fn liquid(
     let tally = tally.map_err(diverged(span, "liquid"))?;
     foreign.give(span.dt);
     report.step_lengths(tally.shortest, tally.longest);
+    if matches!(body.model.method, Method::Dfsph(_)) {
+        let [density, divergence] = report.compression.unwrap_or_default();
+        report.compression = Some([density.max(tally.density_error), divergence.max(tally.divergence_error)]);
+    }
     let grains = foreign.positions.len() - foreign.hair.len();
     foreign.hair.carry(state, &foreign.pushes[grains..]);
     if tally.unconverged > 0 {
@@ -224,6 +231,7 @@ impl ForeignScratch {
         self.positions.clear();
         self.velocities.clear();
         self.volumes.clear();
+        self.diameters.clear();
         self.inverse_masses.clear();
         let (drops, speed) = (&state.liquid.positions, |velocities: &[DVec3]| {
             ordered::max(velocities.len(), 0.0, |i| velocities[i].length_squared()).sqrt()
@@ -240,6 +248,7 @@ impl ForeignScratch {
                     self.numbers.push((first + grain) as u32);
                     self.positions.push(position);
                     self.velocities.push(grains.velocities[grain]);
+                    self.diameters.push(2.0 * grains.radii[grain]);
                     self.volumes.push(4.0 / 3.0 * std::f64::consts::PI * grains.radii[grain].powi(3));
                     self.inverse_masses.push(1.0 / grains.mass(&body.model, grain));
                 }

@@ -144,7 +144,11 @@ fn body(scene: &Scene, liquid: &scene::Liquid, solids: &[SolidModel]) -> Result<
                 divergence_error: liquid.divergence_error,
                 ..dfsph::Parameters::default()
             }),
-            scene::LiquidMethod::Mueller2003 => Method::Mueller2003(mueller2003::Parameters::default()),
+            scene::LiquidMethod::Mueller2003 => {
+                Method::Mueller2003(liquid.speed_of_sound.map_or(mueller2003::Parameters::default(), |speed| {
+                    mueller2003::Parameters { stiffness: speed * speed }
+                }))
+            }
         },
         viscosity: match liquid.viscosity_solver {
             scene::ViscositySolver::Explicit => viscosity::Solver::Explicit,

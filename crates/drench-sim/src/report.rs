@@ -17,6 +17,8 @@ pub struct Report {
     pub collisions: u64,
     /// Shortest and longest step that a model took within a substep [s].
     lengths: Option<[f64; 2]>,
+    /// Largest mean compression of the liquid that its pressure solves left, and per step.
+    pub compression: Option<[f64; 2]>,
     /// Tears of cords.
     pub tears: u64,
     /// Drops that left hair.

@@ -15,7 +15,7 @@ use crate::step::{self, substep};
 use crate::world::{Model, Scratch, State, World};
 use crate::{SimError, convert};
 use crate::{grains, grooms, liquid, particles};
-use drench_io::stats::{BodyStats, Energy, Strain};
+use drench_io::stats::{BodyStats, Compression, Energy, Strain};
 use drench_io::{Frame, FrameStats};
 use drench_physics::air::AirFlow;
 use drench_physics::cords::CordScratch;
@@ -316,6 +316,7 @@ impl Simulation {
             memory_mb: peak_memory_mb(),
             water: has_water.then(|| state.ledger.close(particles::water(state))),
             strain: has_strands.then_some(strain),
+            compression: report.compression.map(|[density, divergence]| Compression { density, divergence }),
             penetration_max: report.penetration_max,
             speed_max,
             energy: (has_strands || !model.cords.is_empty() || has_particles || !state.rigid.is_empty())

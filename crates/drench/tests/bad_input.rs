@@ -236,6 +236,12 @@ wetness = { threshold = 0.1, most = 0.25, fluidised = 0.22 }
             "spacing = 0.02\nviscosity = 0\nviscosity_solver = \"implicit\"",
             &["own.toml:7:13", "no viscosity to solve implicitly", "give a viscosity"],
         ),
+        (
+            "spacing = 0.02",
+            "spacing = 0.02\nmethod = \"mueller2003\"\nviscosity_solver = \"implicit\"",
+            &["solves viscosity explicitly", "leave `viscosity_solver` out"],
+        ),
+        ("spacing = 0.02", "spacing = 0.02\nspeed_of_sound = 30", &["incompressible", "leave `speed_of_sound` out"]),
     ];
     run_scene(&place, SCENE).exits(0);
     place.drench("check own.toml").exits(0);

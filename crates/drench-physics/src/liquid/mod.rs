@@ -16,6 +16,7 @@
 //! its own, which wetting may change: a light particle counts for less.
 
 pub mod dfsph;
+mod drag;
 pub mod drain;
 mod fields;
 mod floaters;
@@ -23,6 +24,7 @@ mod guard;
 pub mod kernel;
 mod material;
 pub mod mueller2003;
+mod pools;
 mod rows;
 pub mod source;
 mod state;
@@ -161,7 +163,9 @@ pub struct Foreign<'a> {
     /// How many of them, the first, give way to pressure while it is solved for, as what is loose does. The others give way when the step is
     /// over, as what hangs on more than its own mass.
     pub loose: usize,
-    /// How fast liquid among foreign particles comes to their velocity, where they fill all of space [1/s].
+    /// Diameters of those that are spheres, the first [m]: they and the liquid hold each other as in a bed of grains.
+    pub diameters: &'a [f64],
+    /// How fast liquid comes to the velocity of the others, where they fill all of space [1/s].
     pub drag: f64,
 }
 

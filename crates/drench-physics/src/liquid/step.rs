@@ -1,6 +1,7 @@
 //! One substep of a liquid. Read [`solve`] and `Step::advance` from top to bottom: they are the algorithm.
 
 use super::dfsph::{self, Solved};
+use super::drag::Drag;
 use super::fields::{Fields, dot};
 use super::floaters::Floaters;
 use super::guard::Guard;
@@ -34,6 +35,7 @@ pub struct LiquidScratch {
     walls: Walls,
     foreign: Walls,
     floaters: Floaters,
+    drag: Drag,
     reorder: Reorder,
     /// Where particles were at the beginning of the step [m].
     starts: Vec<DVec3>,
@@ -63,6 +65,8 @@ pub struct Tally {
     pub viscosity_iterations: u32,
     /// Largest mean compression that a density solve left.
     pub density_error: f64,
+    /// Largest mean compression per step that a divergence solve left.
+    pub divergence_error: f64,
     /// Solves that stopped before they were exact enough.
     pub unconverged: u32,
     /// Steps that should have been shorter than the shortest allowed.
@@ -225,6 +229,7 @@ impl Step<'_, '_> {
                 tally.viscosity_iterations += self.apply_forces(state, scratch);
                 let solved = self.remove_divergence(state, scratch, parameters);
                 tally.divergence_iterations += solved.iterations;
+                tally.divergence_error = tally.divergence_error.max(solved.error);
                 tally.unconverged += u32::from(solved.error > parameters.divergence_error);
                 let solved = self.remove_compression(state, scratch, parameters);
                 tally.density_iterations += solved.iterations;
@@ -400,7 +405,7 @@ impl Step<'_, '_> {
 
     /// Viscosity, and the calming of what velocities are not smooth.
     fn apply_viscosity(&self, scratch: &mut LiquidScratch) -> u32 {
-        let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+        let LiquidScratch { fields, walls, wall_impulses, .. } = scratch;
         let (d, density) = (self.model.spacing, self.frame.density);
         viscosity::prepare(fields, density as f32);
         let calming = 2.0 * viscosity::CALMING * d * self.dt / density;
@@ -417,57 +422,27 @@ impl Step<'_, '_> {
             half: (0.5 * d) as f32,
         };
         let mut react = |fields: &Fields| {
-            for (walls, impulses) in [(&*walls, &mut *wall_impulses), (&*foreign, &mut *foreign_impulses)] {
-                walls.collect(fields, impulses, |i, b, _, weight| viscous.impulse(fields, walls, i, b, weight));
-            }
+            walls.collect(fields, wall_impulses, |i, b, _, weight| viscous.impulse(fields, walls, i, b, weight));
         };
         match self.model.viscosity {
             viscosity::Solver::Explicit => {
                 react(fields);
-                viscosity::explicit(fields, &[walls, foreign], viscous);
+                viscosity::explicit(fields, walls, viscous);
                 0
             }
             viscosity::Solver::Implicit { error, most_iterations } => {
-                let iterations = viscosity::implicit(fields, &[walls, foreign], viscous, error, most_iterations);
+                let iterations = viscosity::implicit(fields, walls, viscous, error, most_iterations);
                 react(fields);
                 iterations
             }
         }
     }
 
-    /// Liquid among foreign particles comes to their velocity u: v' = (v + Σ s u) / (1 + Σ s) with s = γ dt V W, which is
-    /// stable at any γ and leaves m s (v' − u) for the foreign particle.
+    /// Liquid and the foreign particles around it come to the same velocity.
     fn apply_drag(&self, scratch: &mut LiquidScratch) {
-        let LiquidScratch { fields, foreign, foreign_impulses, .. } = scratch;
-        if self.surroundings.foreign.drag <= 0.0 || foreign.len() == 0 {
-            return;
-        }
-        let kernel = &self.frame.kernel;
-        let rate = (self.surroundings.foreign.drag * self.dt / self.frame.density * kernel.scale) as f32;
-        let narrow = (1.0 / kernel.support) as f32;
-        let share = |offset: f32x4, b: usize| {
-            // The spline in one piece: W/k = 2 (1 - q)³ - 8 (1/2 - q)³, without what is negative.
-            let q = dot(offset, offset).sqrt() * narrow;
-            let (outer, inner) = ((1.0 - q).max(0.0), (0.5 - q).max(0.0));
-            rate * foreign.points.masses[b] * (2.0 * outer * outer * outer - 8.0 * inner * inner * inner)
-        };
-        let x = &fields.points.x;
-        fields.v.par_chunks_mut(PIECE).zip(&foreign.rows).enumerate().for_each(|(piece, (v, rows))| {
-            for (number, v) in v.iter_mut().enumerate() {
-                let (others, _) = rows.row(number);
-                let (mut sum, mut pulled) = (1.0, *v);
-                for &b in others {
-                    let b = b as usize;
-                    let share = share(x[piece * PIECE + number] - foreign.points.x[b], b);
-                    sum += share;
-                    pulled += foreign.velocities[b] * f32x4::splat(share);
-                }
-                *v = pulled / f32x4::splat(sum);
-            }
-        });
-        foreign.collect(fields, foreign_impulses, |i, b, offset, _| {
-            (fields.v[i] - foreign.velocities[b]) * f32x4::splat(share(offset, b) * fields.points.masses[i])
-        });
+        let LiquidScratch { fields, foreign, foreign_impulses, drag, .. } = scratch;
+        let (material, kernel) = (&self.model.material, [self.frame.kernel.scale, self.frame.kernel.support]);
+        drag.act(fields, foreign, &self.surroundings.foreign, foreign_impulses, material, kernel, self.dt);
     }
 
     /// Lets pressure act on the velocities.
@@ -572,6 +547,7 @@ fn check_counts(state: &LiquidState, surroundings: &Surroundings, reactions: &Re
         ("foreign velocities", foreign.velocities.len(), foreign.positions.len()),
         ("foreign volumes", foreign.volumes.len(), foreign.positions.len()),
         ("foreign inverse masses", foreign.inverse_masses.len(), foreign.positions.len()),
+        ("foreign diameters", foreign.diameters.len().min(foreign.positions.len()), foreign.diameters.len()),
         ("foreign impulses", reactions.foreign.len(), foreign.positions.len()),
         ("pushes", reactions.pushes.len(), reactions.bodies.len()),
     ];

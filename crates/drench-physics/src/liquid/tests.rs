@@ -79,7 +79,7 @@ fn angular_momentum(state: &LiquidState) -> DVec3 {
 #[test]
 fn a_closed_liquid_keeps_momentum_to_rounding_with_every_method() {
     let all = Material { viscosity: 0.5, ..Material::WATER };
-    let implicit = viscosity::Solver::Implicit { error: 1e-6, most_iterations: 100 };
+    let implicit = viscosity::Solver::Implicit { error: 1e-2, most_iterations: 100 };
     let base = LiquidModel { material: all, ..LiquidModel::water(0.02) };
     let springy = Method::Mueller2003(mueller2003::Parameters::default());
     let models = [base, LiquidModel { viscosity: implicit, ..base }, LiquidModel { method: springy, ..base }];
@@ -200,41 +200,63 @@ fn sheet() -> Vec<DVec3> {
     (0..100).map(|i| DVec3::new(0.105, lattice(i % 10), lattice(i / 10))).collect()
 }
 
-/// A floating brick and the water around it: what the brick gets is what the water loses.
+/// Water and glycerine, each with both ways to solve for viscosity; the implicit one stops early.
+fn solvers(spacing: f64) -> Vec<LiquidModel> {
+    let implicit = viscosity::Solver::Implicit { error: 1e-2, most_iterations: 100 };
+    let all = [Material::WATER, Material::GLYCERINE].into_iter().flat_map(|material| {
+        [viscosity::Solver::Explicit, implicit].map(|viscosity| LiquidModel {
+            material,
+            viscosity,
+            ..LiquidModel::water(spacing)
+        })
+    });
+    all.collect()
+}
+
+/// A floating brick and the liquid around it: what the brick gets is what the liquid loses.
 #[test]
 fn pushes_on_bodies_are_equal_and_opposite() {
-    let model = LiquidModel::water(0.02);
-    let mut state = block(&model, DVec3::new(-0.1, -0.2, -0.1), DVec3::new(0.1, 0.0, 0.1));
-    state.velocities.fill(DVec3::new(0.1, 0.5, 0.0));
-    let brick = tank(DVec3::splat(0.08), 0.02);
-    let mut scene = Scene::new(brick.iter().map(|p| *p + DVec3::new(-0.04, 0.01, -0.04)).collect());
-    scene.bodies.fill(0);
-    let body = resting(DVec3::new(0.0, 0.05, 0.0), 2.0, 500.0);
-    let (mut bodies, mut pushes) = ([body], [Push::default()]);
-    let surroundings = Surroundings { gravity: DVec3::ZERO, ..scene.surroundings() };
-    let before = state.momentum();
-    let turning = angular_momentum(&state);
-    let mut scratch = LiquidScratch::default();
-    for _ in 0..3 {
-        let mut reactions = Reactions { bodies: &mut bodies, pushes: &mut pushes, foreign: &mut [] };
-        solve(&model, &mut state, &mut scratch, &surroundings, &mut reactions, 4e-3).unwrap();
+    for model in solvers(0.02) {
+        let mut state = block(&model, DVec3::new(-0.1, -0.2, -0.1), DVec3::new(0.1, 0.0, 0.1));
+        for (velocity, p) in state.velocities.iter_mut().zip(&state.positions) {
+            *velocity = DVec3::new(0.1 + 2.0 * p.z, 0.5, 0.0);
+        }
+        let brick = tank(DVec3::splat(0.08), 0.02);
+        let mut scene = Scene::new(brick.iter().map(|p| *p + DVec3::new(-0.04, 0.01, -0.04)).collect());
+        scene.bodies.fill(0);
+        let body = resting(DVec3::new(0.0, 0.05, 0.0), 2.0, 500.0);
+        let (mut bodies, mut pushes) = ([body], [Push::default()]);
+        let surroundings = Surroundings { gravity: DVec3::ZERO, ..scene.surroundings() };
+        let before = state.momentum();
+        let turning = angular_momentum(&state);
+        let mut scratch = LiquidScratch::default();
+        for _ in 0..3 {
+            let mut reactions = Reactions { bodies: &mut bodies, pushes: &mut pushes, foreign: &mut [] };
+            solve(&model, &mut state, &mut scratch, &surroundings, &mut reactions, 4e-3).unwrap();
+        }
+        let gained = pushes[0].linear;
+        assert!(gained.y > 0.01, "{gained}");
+        let lost = (state.momentum() + gained - before).length() / before.length();
+        assert!(lost < 2e-7, "{lost:e} {model:?}");
+        assert!((bodies[0].velocity - gained * 2.0).length() < 1e-12);
+        let about_origin = pushes[0].angular + body.centre.cross(gained);
+        let turned = (angular_momentum(&state) + about_origin - turning).length() / (gained.length() * 0.1);
+        // Not to rounding: the density solve moves particles, and their momentum with them; and viscous forces of pairs are not along their lines.
+        let most = if model.material == Material::WATER { 2e-2 } else { 3e-2 };
+        assert!(turned < most, "{turned} {model:?}");
     }
-    let gained = pushes[0].linear;
-    assert!(gained.y > 0.01, "{gained}");
-    assert!((state.momentum() + gained - before).length() < 1e-5 * gained.length(), "{gained}");
-    assert!((bodies[0].velocity - gained * 2.0).length() < 1e-12);
-    let about_origin = pushes[0].angular + body.centre.cross(gained);
-    // Not to rounding: the density solve moves particles, and their momentum with them.
-    assert!((angular_momentum(&state) + about_origin - turning).length() < 2e-2 * gained.length() * 0.1);
 }
 
 #[test]
 fn foreign_particles_get_what_the_liquid_loses_and_are_dragged_along() {
-    for method in [Method::Dfsph(dfsph::Parameters::default()), Method::Mueller2003(mueller2003::Parameters::default())]
-    {
-        let model = LiquidModel { method, ..LiquidModel::water(0.01) };
+    let springy = Method::Mueller2003(mueller2003::Parameters::default());
+    let models = solvers(0.01).into_iter().chain([LiquidModel { method: springy, ..LiquidModel::water(0.01) }]);
+    for model in models {
         let mut state = block(&model, DVec3::ZERO, DVec3::splat(0.1));
-        state.velocities.fill(DVec3::X * 0.5);
+        // Liquid that shears, so that its gradient counts.
+        for (velocity, p) in state.velocities.iter_mut().zip(&state.positions) {
+            *velocity = DVec3::X * (0.5 + 4.0 * p.y);
+        }
         let grains: Vec<DVec3> =
             (0..200).map(|i| Stream::new(1, "grains").direction(i) * 0.04 + DVec3::new(0.05, 0.05, 0.05)).collect();
         let (still, volumes, inverse) = ([DVec3::ZERO; 200], [2e-7; 200], [2000.0; 200]);
@@ -244,6 +266,8 @@ fn foreign_particles_get_what_the_liquid_loses_and_are_dragged_along() {
             volumes: &volumes,
             inverse_masses: &inverse,
             loose: 0,
+            // Grains and hair.
+            diameters: &[7.3e-3; 100],
             drag: 30.0,
         };
         let surroundings = Surroundings { foreign, ..Surroundings::empty(DVec3::ZERO) };
@@ -255,7 +279,44 @@ fn foreign_particles_get_what_the_liquid_loses_and_are_dragged_along() {
         assert!(tally.steps >= 1);
         let gained: DVec3 = impulses.iter().sum();
         assert!(gained.x > 1e-4, "{gained}");
-        assert!((state.momentum() + gained - before).length() < 1e-5 * gained.length(), "{:?}", model.method);
+        let lost = (state.momentum() + gained - before).length() / before.length();
+        assert!(lost < 2e-7, "{lost:e} {model:?}");
+    }
+}
+
+#[test]
+fn drag_however_strong_goes_no_farther_than_to_the_common_velocity() {
+    // So thick that a grain alone would come to rest within microseconds; grains everywhere, heavy and light.
+    let material = Material { viscosity: 1e3, surface_tension: 0.0, ..Material::WATER };
+    let solver = viscosity::Solver::Implicit { error: 1e-3, most_iterations: 100 };
+    let model = LiquidModel { material, viscosity: solver, wall_friction: 0.0, ..LiquidModel::water(0.01) };
+    for density in [50.0, 2600.0] {
+        let mut state = block(&model, DVec3::ZERO, DVec3::splat(0.1));
+        state.velocities.fill(DVec3::X * 0.5);
+        // Grains have a fifth of space; the liquid fills the rest, and is not pressed.
+        state.positions.iter_mut().for_each(|p| *p *= 1.09);
+        let (volume, lattice) = (2e-7, |i: usize| 0.01 * (i as f64 - 2.0));
+        let grains: Vec<DVec3> =
+            (0..15 * 225).map(|i| DVec3::new(lattice(i % 15), lattice(i / 15 % 15), lattice(i / 225))).collect();
+        let (still, volumes) = (vec![DVec3::ZERO; grains.len()], vec![volume; grains.len()]);
+        let (inverse, diameters) = (vec![1.0 / (density * volume); grains.len()], vec![7.3e-3; grains.len()]);
+        let foreign = Foreign {
+            positions: &grains,
+            velocities: &still,
+            volumes: &volumes,
+            inverse_masses: &inverse,
+            loose: grains.len(),
+            diameters: &diameters,
+            drag: 0.0,
+        };
+        let surroundings = Surroundings { foreign, ..Surroundings::empty(DVec3::ZERO) };
+        let mut impulses = vec![DVec3::ZERO; grains.len()];
+        let mut reactions = Reactions { foreign: &mut impulses, ..Reactions::default() };
+        solve(&model, &mut state, &mut LiquidScratch::default(), &surroundings, &mut reactions, 1e-3).unwrap();
+        let fastest = impulses.iter().map(|impulse| impulse.x / (density * volume)).fold(0.0, f64::max);
+        let slowest = state.velocities.iter().map(|v| v.x).fold(f64::INFINITY, f64::min);
+        assert!(fastest < 0.55 && slowest > 0.0, "{density}: {fastest} {slowest}");
+        assert!(fastest > 0.05, "{density}: {fastest}");
     }
 }
 
@@ -274,6 +335,7 @@ fn a_loose_particle_goes_with_the_water_that_hits_it_and_no_faster() {
             volumes: &volumes,
             inverse_masses: &inverse,
             loose,
+            diameters: &[],
             drag: 0.0,
         };
         let surroundings = Surroundings { foreign, ..Surroundings::empty(DVec3::ZERO) };

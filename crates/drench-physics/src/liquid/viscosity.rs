@@ -16,7 +16,9 @@
 //! [Adami2012]: seen from a particle the velocity at the sample is farther off by the ratio of their depths. What crosses the skin is
 //! held always, what goes along it by `wall_friction`. The implicit form solves (1 − dt L) v = v* + dt E u by conjugate gradients
 //! without a matrix [Weiler2018]; L, the first part, is symmetric in the inner product weighted by mass. E, the second part, is taken
-//! at u = v* and then once more at the mean of v* and that outcome: |E| ≤ |L|, so this is stable at any step and keeps rotation.
+//! at u = v* and then once more at the mean of v* and that outcome: |E| ≤ |L|, so this is stable at any step and keeps rotation. Every body of liquid
+//! that hangs together is then moved on as a whole so that it has just the momentum that solids gave it, however inexact the solution is.
+//! Foreign particles have no part in this: what thick liquid does to them is drag (`drag`).
 //!
 //! **Calming.** Pressure forces between uneven particles shake them, and what is shaken loose in settling would never come to
 //! rest: the velocity that is left is of particle to particle, of which real water has none. So what differs from a linear course of
@@ -33,9 +35,10 @@
 //! that carry viscosity along it, so that a layer of n particles has about 0.3/n less of it.
 
 use super::fields::{Fields, dot, for_each_row, sum};
+use super::pools::pools;
 use super::rows::PIECE;
-use super::walls::Walls;
-use glam::{Mat3, Vec3};
+use super::walls::{Walls, lanes, vector};
+use glam::{DMat3, DVec3, Mat3, Vec3};
 use rayon::prelude::*;
 use wide::f32x4;
 
@@ -94,42 +97,38 @@ impl Viscous {
 
     /// What a particle gains from a wall point at the offset d [m/s], if it moves at `relative` to it.
     #[inline]
-    fn wall_pair(&self, walls: &Walls, outward: f32x4, d: f32x4, relative: f32x4, weight: f32) -> f32x4 {
-        let scale = f32x4::splat(self.strength * weight);
-        if walls.mirror == 1.0 {
-            return relative * scale * f32x4::splat(self.walls);
-        }
+    fn wall_pair(&self, outward: f32x4, d: f32x4, relative: f32x4, weight: f32) -> f32x4 {
         // How far liquid and sample are from each other, and liquid from the skin, across it.
         let across = dot(d, outward).max((1.0 + NEAREST) * self.half);
         let farther = across / (across - self.half).max(NEAREST * self.half);
         let normal = outward * f32x4::splat(dot(relative, outward));
-        (normal + (relative - normal) * f32x4::splat(self.walls)) * scale * f32x4::splat(farther)
+        (normal + (relative - normal) * f32x4::splat(self.walls)) * f32x4::splat(self.strength * weight * farther)
     }
 
     /// Sum of the above over all wall points around a particle that moves at `v`; without the motion of the walls if they are `still`.
     #[inline]
-    fn walls(&self, walls: &[&Walls; 2], fields: Near, i: usize, v: f32x4, still: bool) -> f32x4 {
+    fn walls(&self, walls: &Walls, fields: Near, i: usize, v: f32x4, still: bool) -> f32x4 {
         let (x, outward) = (fields.x[i], direction(fields.wall[i]));
         let mut change = f32x4::ZERO;
-        for walls in walls {
-            let (others, weights) = walls.rows[i / PIECE].row(i % PIECE);
-            for (&b, &weight) in others.iter().zip(weights) {
-                let relative = if still { v } else { v - walls.velocities[b as usize] };
-                change += self.wall_pair(walls, outward, x - walls.points.x[b as usize], relative, weight);
-            }
+        let (others, weights) = walls.rows[i / PIECE].row(i % PIECE);
+        for (&b, &weight) in others.iter().zip(weights) {
+            let relative = if still { v } else { v - walls.velocities[b as usize] };
+            change += self.wall_pair(outward, x - walls.points.x[b as usize], relative, weight);
         }
         change * f32x4::splat(fields.even[i])
     }
 
-    /// What a point of `walls` gets from particle i, which moves at `v` [N s].
+    /// What a point of `walls` gets from particle i [N s]: what both parts give the particle, with the opposite sign. It moves as in `Fields::v`, with the gradient
+    /// in `Fields::slopes`.
     pub fn impulse(&self, fields: &Fields, walls: &Walls, i: usize, b: usize, weight: f32) -> f32x4 {
         let (d, relative) = (fields.points.x[i] - walls.points.x[b], fields.v[i] - walls.velocities[b]);
-        let gained = self.wall_pair(walls, direction(fields.wall[i]), d, relative, weight);
+        let held = self.wall_pair(direction(fields.wall[i]), d, relative, weight);
+        let gained = held + across(&fields.slopes[i], d) * f32x4::splat(self.strength * weight);
         gained * f32x4::splat(-fields.points.masses[i] * fields.even[i])
     }
 
     /// dt E v for the gradients in `Fields::slopes`, into the first of the Krylov vectors.
-    fn transpose(&self, fields: &mut Fields, walls: &[&Walls; 2]) {
+    fn transpose(&self, fields: &mut Fields, walls: &Walls) {
         let Fields { points, rows, slopes, even, krylov, .. } = fields;
         let x = &points.x;
         for_each_row(rows, &mut krylov[0], |i, others, weights| {
@@ -141,11 +140,9 @@ impl Viscous {
                 sum += across(&slopes[j], d);
             }
             // Walls mirror the liquid, gradient and all.
-            for walls in walls {
-                let (others, weights) = walls.rows[i / PIECE].row(i % PIECE);
-                for (&b, &weight) in others.iter().zip(weights) {
-                    own += (x[i] - walls.points.x[b as usize]) * f32x4::splat(weight * even[i]);
-                }
+            let (others, weights) = walls.rows[i / PIECE].row(i % PIECE);
+            for (&b, &weight) in others.iter().zip(weights) {
+                own += (x[i] - walls.points.x[b as usize]) * f32x4::splat(weight * even[i]);
             }
             (sum + across(&slopes[i], own)) * f32x4::splat(self.strength)
         });
@@ -232,8 +229,8 @@ fn slope(x: &[f32x4], v: &[f32x4], i: usize, others: &[u32], weights: &[f32], re
     })
 }
 
-/// v += dt (L + E) v. What walls get follows from the velocities before.
-pub(crate) fn explicit(fields: &mut Fields, walls: &[&Walls; 2], viscous: Viscous) {
+/// v += dt (L + E) v. What walls get follows from velocities and gradients before.
+pub(crate) fn explicit(fields: &mut Fields, walls: &Walls, viscous: Viscous) {
     std::mem::swap(&mut fields.v, &mut fields.free);
     viscous.transpose(fields, walls);
     let Fields { points, rows, v, free, wall, even, krylov, .. } = fields;
@@ -244,8 +241,8 @@ pub(crate) fn explicit(fields: &mut Fields, walls: &[&Walls; 2], viscous: Viscou
     });
 }
 
-/// Solves (1 − dt L) v = v* + dt E u; gives iterations.
-pub(crate) fn implicit(fields: &mut Fields, walls: &[&Walls; 2], viscous: Viscous, error: f64, most: u32) -> u32 {
+/// Solves (1 − dt L) v = v* + dt E u; gives iterations. What walls get follows from the outcome, with the gradients of u, which are left in `Fields::slopes`.
+pub(crate) fn implicit(fields: &mut Fields, walls: &Walls, viscous: Viscous, error: f64, most: u32) -> u32 {
     let beginning = fields.v.clone();
     fields.free.copy_from_slice(&beginning);
     let mut iterations = 0;
@@ -258,36 +255,71 @@ pub(crate) fn implicit(fields: &mut Fields, walls: &[&Walls; 2], viscous: Viscou
         viscous.transpose(fields, walls);
         iterations += conjugate_gradients(fields, walls, viscous, &beginning, error, most);
     }
+    balance(fields, walls, viscous, &beginning);
     iterations
+}
+
+/// Gives every body of liquid that hangs together the momentum that its surroundings gave it, by moving it on as a whole. What conjugate gradients leave undone,
+/// r = v* + dt E u − (1 − dt L) v, would be momentum out of nothing: pairs within the liquid exchange theirs, so that Σ m r is what is missing. A shift c of all of
+/// the body gives Σ m c, less what walls then hold of it: (Σ m (1 − dt L_walls)) c = Σ m r.
+fn balance(fields: &mut Fields, walls: &Walls, viscous: Viscous, before: &[f32x4]) {
+    viscous.transpose(fields, walls);
+    residual(fields, walls, viscous, before);
+    let (bodies, count) = pools(&fields.rows);
+    let Fields { points, v, wall, even, krylov, .. } = fields;
+    let near = Near { x: &points.x, wall, even };
+    let mut sums = vec![(DVec3::ZERO, DMat3::ZERO); count];
+    for (i, &body) in bodies.iter().enumerate() {
+        let (mass, (missing, hold)) = (f64::from(points.masses[i]), &mut sums[body as usize]);
+        *missing += vector(krylov[0][i]) * mass;
+        let touches = !walls.rows[i / PIECE].row(i % PIECE).0.is_empty();
+        let held = if touches {
+            let axes = [DVec3::X, DVec3::Y, DVec3::Z];
+            let [x, y, z] = axes.map(|axis| vector(viscous.walls(walls, near, i, lanes(axis), true)));
+            DMat3::from_cols(x, y, z)
+        } else {
+            DMat3::ZERO
+        };
+        *hold += (DMat3::IDENTITY - held) * mass;
+    }
+    let shifts: Vec<f32x4> = sums.into_iter().map(|(missing, hold)| lanes(hold.inverse() * missing)).collect();
+    v.par_iter_mut().zip(&bodies).with_min_len(PIECE).for_each(|(v, &body)| *v += shifts[body as usize]);
+}
+
+/// Makes r = v* + e − (1 − dt L) v of the e in the first of the Krylov vectors.
+fn residual(fields: &mut Fields, walls: &Walls, viscous: Viscous, before: &[f32x4]) {
+    let Fields { points, rows, v, wall, even, krylov: [r, .., z], .. } = fields;
+    let near = Near { x: &points.x, wall, even };
+    for_each_row(rows, z, |i, others, weights| {
+        let held = viscous.laplacian(even, v, i, others, weights) + viscous.walls(walls, near, i, v[i], false);
+        r[i] + (before[i] - v[i]) + held
+    });
+    std::mem::swap(r, z);
 }
 
 /// Solves (1 − dt L) v = v* + e, beginning with the v that there is; e is in the first of the Krylov vectors.
 fn conjugate_gradients(
     fields: &mut Fields,
-    walls: &[&Walls; 2],
+    walls: &Walls,
     viscous: Viscous,
     before: &[f32x4],
     error: f64,
     most: u32,
 ) -> u32 {
     let count = fields.v.len();
+    residual(fields, walls, viscous, before);
     let Fields { points, rows, v, wall, even, krylov, .. } = fields;
     let [r, p, ap, z] = krylov;
     let (near, masses) = (Near { x: &points.x, wall, even }, &points.masses);
     let product = |a: &[f32x4], b: &[f32x4]| sum(count, |i| f64::from(masses[i] * dot(a[i], b[i])));
-    let wall = |i: usize, v: f32x4, still: bool| viscous.walls(walls, near, i, v, still);
-    // r = v* + e − (1 − dt L) v.
-    for_each_row(rows, z, |i, others, weights| {
-        r[i] + before[i] - v[i] + viscous.laplacian(even, v, i, others, weights) + wall(i, v[i], false)
-    });
-    std::mem::swap(r, z);
+    let wall = |i: usize, v: f32x4| viscous.walls(walls, near, i, v, true);
     // The diagonal of the operator, which is the same along all axes but at walls that let slip.
     let mut diagonal = vec![f32x4::ONE; count];
     for_each_row(rows, &mut diagonal, |i, others, weights| {
         let held = [0, 1, 2].map(|k| {
             let mut axis = [0.0; 4];
             axis[k] = 1.0;
-            wall(i, f32x4::new(axis), true).to_array()[k]
+            wall(i, f32x4::new(axis)).to_array()[k]
         });
         let pairs = others.iter().zip(weights).map(|(&j, &weight)| weight * (even[i] + even[j as usize]));
         let own = 1.0 - 0.5 * viscous.strength * pairs.sum::<f32>();
@@ -305,7 +337,7 @@ fn conjugate_gradients(
             return iteration;
         }
         for_each_row(rows, ap, |i, others, weights| {
-            p[i] - viscous.laplacian(even, p, i, others, weights) - wall(i, p[i], true)
+            p[i] - viscous.laplacian(even, p, i, others, weights) - wall(i, p[i])
         });
         let alpha = f32x4::splat((rz / product(p, ap).max(f64::MIN_POSITIVE)) as f32);
         v.par_iter_mut().zip(p.par_iter()).for_each(|(v, p)| *v += *p * alpha);

@@ -34,6 +34,9 @@ section! {
         pub density_error: f64 = quantity(RATIO).at_least(1e-8).at_most(0.1).or(1e-3),
         /// Mean change of density per step at which the solver stops.
         pub divergence_error: f64 = quantity(RATIO).at_least(1e-8).at_most(0.1).or(1e-3),
+        /// Speed of sound with `mueller2003` [m/s]: a column of height h is compressed by g h over its square, and steps get shorter with it.
+        pub speed_of_sound: Option<f64> =
+            quantity(VELOCITY).at_least(0.1).at_most(1e4).optional_as("22.4 m/s: 1 % at a depth of half a metre"),
         /// Part of its own diameter that a particle may travel in a step.
         pub cfl: f64 = quantity(RATIO).at_least(0.01).at_most(1.0).or(0.4),
         /// Longest step [s].
@@ -76,11 +79,24 @@ fn check_liquid(liquid: &Liquid, table: &Table, place: Place, reader: &mut Reade
         let help = "add [[liquid.fill]] or [[liquid.emitter]], or leave [liquid] out";
         reader.error(place, "nothing says where the liquid comes from", help);
     }
+    let of = |key: &str| table.get(key).map_or(place, |node| node.place);
+    match liquid.method {
+        LiquidMethod::Mueller2003 if liquid.viscosity_solver == ViscositySolver::Implicit => reader.error(
+            of("viscosity_solver"),
+            "`mueller2003` solves viscosity explicitly",
+            "leave `viscosity_solver` out, or use `method = \"dfsph\"`",
+        ),
+        LiquidMethod::Dfsph if liquid.speed_of_sound.is_some() => reader.error(
+            of("speed_of_sound"),
+            "`dfsph` is incompressible: there is no sound in it",
+            "leave `speed_of_sound` out, or use `method = \"mueller2003\"`",
+        ),
+        _ => {}
+    }
     let viscosity = liquid.viscosity;
     if liquid.viscosity_solver == ViscositySolver::Implicit && viscosity == Some(0.0) {
-        let at = table.get("viscosity").map_or(place, |node| node.place);
         reader.error(
-            at,
+            of("viscosity"),
             "there is no viscosity to solve implicitly",
             "leave `viscosity_solver` out, or give a viscosity",
         );

@@ -73,7 +73,13 @@ impl Shape {
 
 /// A hemisphere of so many particles along its radius, on a floor, after it has come to rest: the height of its centre of mass over that of
 /// its shape at rest.
-fn drop_on_floor(model: LiquidModel, across: f64, gravity: f64, time: f64) -> Result<Measured, SimError> {
+fn drop_on_floor(
+    model: LiquidModel,
+    across: f64,
+    gravity: f64,
+    time: f64,
+    tolerance: f64,
+) -> Result<Measured, SimError> {
     let (d, radius) = (model.spacing, across * model.spacing);
     let size = DVec3::new(5.0 * radius, d, 5.0 * radius);
     let mut tank = Tank::new(model, size, [[false; 2], [true, false], [false; 2]], DVec3::ZERO, DVec3::splat(d))?;
@@ -92,20 +98,20 @@ fn drop_on_floor(model: LiquidModel, across: f64, gravity: f64, time: f64) -> Re
     let centre = tank.state.positions.iter().map(|p| p.y).sum::<f64>() / count;
     let weight = model.material.density * gravity / model.material.surface_tension;
     let shape = Shape::of_volume(count * d.powi(3), weight, model.contact_angle);
-    Ok(Measured::relative(shape.centre, centre, 0.1))
+    Ok(Measured::relative(shape.centre, centre, tolerance))
 }
 
 fn light_drop(degrees: f64) -> Result<Measured, SimError> {
     let material = Material { viscosity: 0.01, ..Material::WATER };
     let model = LiquidModel { material, contact_angle: degrees.to_radians(), ..LiquidModel::water(0.4e-3) };
-    drop_on_floor(model, 8.5, 0.0, 0.1)
+    drop_on_floor(model, 8.5, 0.0, 0.1, 0.1)
 }
 
-/// Its own weight flattens it by a quarter.
+/// So heavy (Bond number 8) that its height goes with the cube root of the surface tension: 4 % are 12 % of that.
 fn sessile_drop() -> Result<Measured, SimError> {
     let material = Material { viscosity: 0.01, ..Material::WATER };
-    let model = LiquidModel { material, contact_angle: 0.5 * PI, ..LiquidModel::water(0.5e-3) };
-    drop_on_floor(model, 8.5, GRAVITY, 0.15)
+    let model = LiquidModel { material, contact_angle: 0.5 * PI, ..LiquidModel::water(0.7e-3) };
+    drop_on_floor(model, 11.0, GRAVITY, 0.3, 0.04)
 }
 
 #[cfg(test)]
