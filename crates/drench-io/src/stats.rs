@@ -110,6 +110,15 @@ pub struct HairStats {
     /// Strands in such a group, on average.
     #[serde(default)]
     pub clump_size: f64,
+    /// By how much strands turn along their length, on average [rad/m]: 0 is straight.
+    #[serde(default)]
+    pub curvature: f64,
+    /// Drops that left it since the frame before [1/s].
+    #[serde(default)]
+    pub drips: f64,
+    /// Their mass over that of dry hair [1/s]: how fast the content falls by dripping.
+    #[serde(default)]
+    pub dripping: f64,
 }
 
 /// A box around something [m].
@@ -310,7 +319,16 @@ mod tests {
         let bodies = [
             BodyStats { cord: Some(CordStats { pieces: 2, ..CordStats::default() }), ..common },
             BodyStats { rigid: Some(RigidStats { spin: 3.0, ..RigidStats::default() }), ..common },
-            BodyStats { hair: Some(HairStats { clumps: 4, ..HairStats::default() }), ..common },
+            BodyStats {
+                hair: Some(HairStats {
+                    clumps: 4,
+                    curvature: 0.1,
+                    drips: 12.5,
+                    dripping: 1e-3,
+                    ..HairStats::default()
+                }),
+                ..common
+            },
             BodyStats {
                 particles: Some(ParticleStats { slope: Some(0.1), wet: extent, ..ParticleStats::default() }),
                 ..common

@@ -19,6 +19,7 @@ pub(crate) fn check(scene: Option<&Scene>, root: &Node, reader: &mut Reader) {
     collision_exceptions(root, reader);
     if let Some(scene) = scene {
         motions(scene, root, reader);
+        voxels(scene, root, reader);
     }
 }
 
@@ -135,6 +136,24 @@ fn motions(scene: &Scene, root: &Node, reader: &mut Reader) {
                 }
             }
         }
+    }
+}
+
+/// Hair must fit into the voxels in which it gets wet.
+fn voxels(scene: &Scene, root: &Node, reader: &mut Reader) {
+    let voxel = scene.voxel();
+    let place = || root.as_table()?.get("wetting")?.as_table()?.get("voxel").map(|node| node.place);
+    for groom in scene.grooms.iter().filter(|groom| groom.wet.is_some() && groom.root_radius > voxel) {
+        let radius = groom.root_radius;
+        reader.problems.push(Problem {
+            place: place(),
+            key: "wetting.voxel".into(),
+            message: format!(
+                "voxels of {voxel} m are smaller than the radius of the hair of groom `{}`, {radius} m",
+                groom.name
+            ),
+            help: format!("make `voxel` at least {radius}, or `root_radius` smaller"),
+        });
     }
 }
 

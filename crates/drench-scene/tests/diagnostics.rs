@@ -374,11 +374,48 @@ fn wet_hair_that_makes_no_sense_is_refused_with_a_fix() {
         (groom("wet = { flow = -1 }"), "flow"),
         (groom("wet = { straight = true, curl = { radius = 0.01, pitch = 0.03 } }"), "straight"),
         (groom("wet = { towel = { start = 2, stop = 1 } }"), "towel"),
+        (groom("wet = { inside = 0, between = 0, around = 0 }"), "no room for water"),
+        (groom("wet = { repellent = 1.1 }"), "repellent"),
+        (groom("wet = { wetness = 1.1 }"), "wetness"),
+        (groom("wet = { soak = -1 }"), "soak"),
+        (groom("wet = { drying = -0.1 }"), "drying"),
+        (groom("wet = { wear = -1 }"), "wear"),
+        (groom("wet = { change = -1 }"), "change"),
+        (groom("wet = { hairs = 0 }"), "hairs"),
         (format!("{GOOD}\n[wetting]\nvoxel = 1e-6\n"), "voxel"),
         (format!("{GOOD}\n[wetting]\nalong = -1\n"), "along"),
+        (format!("{GOOD}\n[wetting]\nacross = 1.1\n"), "across"),
+        (format!("{GOOD}\n[wetting]\nlevel = -1\n"), "level"),
+        (format!("{GOOD}\n[wetting]\ndelay = -1\n"), "delay"),
+        (format!("{GOOD}\n[wetting]\nreach = -1\n"), "reach"),
     ] {
         let problems = read(&text).unwrap_err();
         let one = problems.iter().next().unwrap();
         assert!((one.key.contains(part) || one.message.contains(part)) && !one.help.is_empty(), "{part}: {problems}");
     }
+    for one in ["inside = 0.1", "between = 0.1", "around = 0.1"] {
+        let others = ["inside", "between", "around"].into_iter().filter(|key| !one.starts_with(key));
+        let keys: String = others.map(|key| format!(", {key} = 0")).collect();
+        read(&groom(&format!("wet = {{ {one}{keys} }}"))).unwrap();
+    }
+}
+
+#[test]
+fn hair_that_is_thicker_than_its_voxels_is_refused_whatever_says_how_large_they_are() {
+    let scene = |wet: &str, rest: &str| {
+        let groom = format!("[[groom]]\nroot_radius = \"5 mm\"\n{wet}");
+        read(&format!("{}\n{rest}", GOOD.replace("[[groom]]", &groom)))
+    };
+    let liquid = |spacing: &str| {
+        format!("[liquid]\nspacing = \"{spacing}\"\nfill = [{{ kind = \"box\", low = [0, 1, 0], high = [1, 2, 1] }}]\n")
+    };
+    for rest in ["[wetting]\nvoxel = \"4.9 mm\"\n".to_owned(), liquid("3.3 mm")] {
+        let problems = scene("wet = {}", &rest).unwrap_err().to_string();
+        for part in ["wetting.voxel", "`fur`", "0.005 m", "at least 0.005"] {
+            assert!(problems.contains(part), "{part}: {problems}");
+        }
+        scene("", &rest).unwrap();
+    }
+    assert_eq!(scene("wet = {}", &liquid("3.4 mm")).unwrap().voxel(), 1.5 * 3.4e-3);
+    assert_eq!(scene("wet = {}", "").unwrap().voxel(), 5e-3);
 }

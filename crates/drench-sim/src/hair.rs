@@ -18,9 +18,6 @@ use drench_scene::Scene;
 use glam::DVec3;
 use rayon::prelude::*;
 
-/// Edge of a voxel over the spacing of the liquid, and the edge if there is none [m].
-const VOXEL: f64 = 1.5;
-const VOXEL_ALONE: f64 = 5e-3;
 /// Water between and around hairs from which a strand counts as wet, over its mass.
 const WET: f64 = 0.05;
 
@@ -88,9 +85,8 @@ pub fn build(scene: &Scene, strands: &[StrandBody]) -> Result<Option<(HairBody, 
 /// What all hair of a scene has in common.
 pub(crate) fn medium(scene: &Scene) -> Medium {
     let wetting = &scene.wetting;
-    let spacing = scene.liquid.as_ref().map(|liquid| VOXEL * liquid.spacing);
     Medium {
-        voxel: wetting.voxel.or(spacing).unwrap_or(VOXEL_ALONE),
+        voxel: scene.voxel(),
         estimate: match wetting.capillaries {
             scene::Capillaries::Spacing { reach } => Estimate::Spacing(reach),
             scene::Capillaries::Count => Estimate::Count,
@@ -122,10 +118,58 @@ pub(crate) fn fibre(wet: &scene::WetHair, children: u32) -> Fibre {
     }
 }
 
-/// Water in hair during a substep: in from the liquid, through the hair, out as drops and into the air. How many drops left.
-pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) -> Result<u64, SimError> {
-    let Some(body) = &model.hair else { return Ok(0) };
-    let refuse = |source: PhysicsError| SimError::Diverged { time: span.to, stage: "wetting", source };
+/// Refuses hair that spreads over more voxels than there may be.
+pub fn check(model: &Model, state: &State) -> Result<(), SimError> {
+    let Some(body) = &model.hair else { return Ok(()) };
+    let positions = body.grooms.iter().flat_map(|(groom, _)| &state.strands[*groom].positions);
+    hair::grid::holds(body.model.medium().voxel, positions.copied()).map_err(SimError::Wetting)
+}
+
+/// Drops that left hair over some time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dripping {
+    /// That time [s].
+    time: f64,
+    /// How many there were, and their mass [kg], one entry a groom that gets wet.
+    grooms: Vec<(u64, f64)>,
+}
+
+impl Dripping {
+    /// Those of a step.
+    fn new(grooms: usize, drips: &[Drip], time: f64) -> Self {
+        let mut dripping = Self { time, grooms: vec![(0, 0.0); grooms] };
+        for drip in drips {
+            let (drops, mass) = &mut dripping.grooms[drip.groom];
+            *drops += 1;
+            *mass += drip.mass;
+        }
+        dripping
+    }
+
+    /// Adds those of the time that follows.
+    pub fn add(&mut self, next: &Self) {
+        self.time += next.time;
+        self.grooms.resize(next.grooms.len(), (0, 0.0));
+        for (sum, own) in self.grooms.iter_mut().zip(&next.grooms) {
+            *sum = (sum.0 + own.0, sum.1 + own.1);
+        }
+    }
+
+    /// How many there were of all grooms.
+    pub fn drops(&self) -> u64 {
+        self.grooms.iter().map(|(drops, _)| drops).sum()
+    }
+
+    /// Drops [1/s] and their mass [kg/s] of a groom that gets wet.
+    fn rates(&self, groom: usize) -> [f64; 2] {
+        let (drops, mass) = self.grooms.get(groom).copied().unwrap_or_default();
+        [drops as f64, mass].map(|sum| if self.time > 0.0 { sum / self.time } else { 0.0 })
+    }
+}
+
+/// Water in hair during a substep: in from the liquid, through the hair, out as drops and into the air. The drops that left.
+pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) -> Result<Dripping, SimError> {
+    let Some(body) = &model.hair else { return Ok(Dripping::default()) };
     let HairWorking { scratch, positions, velocities, towels, drips, neighbours, .. } = &mut scratch.hair;
     gather(body, state, positions, velocities);
     towels.clear();
@@ -134,10 +178,9 @@ pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
         _ => 0.0,
     }));
     // Without a liquid in the scene hair has nothing to drip into, and keeps what it has.
-    let [full, radius] = model
-        .liquid
-        .as_ref()
-        .map_or([f64::INFINITY, VOXEL_ALONE], |liquid| [liquid.model.particle_mass(), 0.5 * liquid.model.spacing]);
+    let [full, radius] = model.liquid.as_ref().map_or([f64::INFINITY, body.model.medium().voxel], |liquid| {
+        [liquid.model.particle_mass(), 0.5 * liquid.model.spacing]
+    });
     let liquid = &mut state.liquid;
     let mut near = Liquid {
         positions: &liquid.positions,
@@ -145,6 +188,12 @@ pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
         masses: &mut liquid.masses,
         radius,
         full,
+    };
+    let positions = &positions[..];
+    let refuse = |source: PhysicsError| match source {
+        // Hair that has not run away needs larger voxels.
+        PhysicsError::PorousTooLarge { .. } if positions.iter().all(|p| p.is_finite()) => SimError::Wetting(source),
+        source => SimError::Diverged { time: span.to, stage: "wetting", source },
     };
     let strands = Strands { positions, velocities };
     let surroundings = Surroundings { gravity: model.scene.simulation.gravity, towels };
@@ -154,7 +203,7 @@ pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
     liquid.remove(|drop| drop.mass <= 0.0);
     hair::release(liquid, drips, neighbours, [full, radius], span.to).map_err(refuse)?;
     scatter(body, state, velocities);
-    Ok(tally.drops)
+    Ok(Dripping::new(body.grooms.len(), drips, span.dt))
 }
 
 /// Wet strands cling to each other; how many bridges of water there are.
@@ -380,7 +429,7 @@ pub fn look(model: &Model, water: &HairWater, groom: usize) -> Option<[Vec<f32>;
 }
 
 /// The part of the strands of a groom that are wet; figures about its water, and about the shape that it gives it.
-pub fn measure(model: &Model, state: &State, groom: usize) -> Option<(f64, HairStats)> {
+pub fn measure(model: &Model, state: &State, groom: usize, dripping: &Dripping) -> Option<(f64, HairStats)> {
     let body = model.hair.as_ref()?;
     let number = body.of_groom[groom]?;
     let range = body.model.vertices(number);
@@ -400,6 +449,7 @@ pub fn measure(model: &Model, state: &State, groom: usize) -> Option<(f64, HairS
             wet += 1;
         }
     }
+    let [drips, dripping] = dripping.rates(number);
     let clumps = hair::clumps(&body.model, &state.hair, number);
     let figures = HairStats {
         water,
@@ -407,6 +457,66 @@ pub fn measure(model: &Model, state: &State, groom: usize) -> Option<(f64, HairS
         straightness: straight / count.max(1) as f64,
         clumps,
         clump_size: count as f64 / clumps.max(1) as f64,
+        curvature: curvature(strands.offsets(), &own.positions),
+        drips,
+        dripping: dripping / hair,
     };
     Some((f64::from(wet) / count.max(1) as f64, figures))
+}
+
+/// By how much strands turn from segment to segment, over the length along which they do [rad/m]; the mean of all strands.
+fn curvature(offsets: &[u32], positions: &[DVec3]) -> f64 {
+    let of_strand = |strand: usize| {
+        let points = &positions[offsets[strand] as usize..offsets[strand + 1] as usize];
+        let turns = points.windows(3).map(|p| {
+            let [before, after] = [p[1] - p[0], p[2] - p[1]];
+            [before.cross(after).length().atan2(before.dot(after)), 0.5 * (before.length() + after.length())]
+        });
+        let [turn, length] = turns.fold([0.0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]]);
+        if length > 0.0 { turn / length } else { 0.0 }
+    };
+    let count = offsets.len() - 1;
+    ordered::sum(count, of_strand) / count.max(1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::f64::consts::TAU;
+
+    #[test]
+    fn a_helix_turns_as_its_radius_and_pitch_say_and_a_straight_strand_does_not() {
+        let (radius, turns, count) = (4e-3, 3.0, 200_u32);
+        // A turn of this height has the curvature radius / (radius^2 + (height / tau)^2).
+        let height: f64 = 0.03;
+        let helix = (0..count).map(|i| {
+            let part = turns * f64::from(i) / f64::from(count - 1);
+            let (sin, cos) = (TAU * part).sin_cos();
+            DVec3::new(radius * cos, -height * part, radius * sin)
+        });
+        let straight = (0..count).map(|i| DVec3::Y * 1e-3 * f64::from(i));
+        let positions: Vec<DVec3> = helix.chain(straight).collect();
+        let exact = radius / (radius * radius + (height / TAU).powi(2));
+        let curl = curvature(&[0, count], &positions);
+        assert!((curl / exact - 1.0).abs() < 1e-3, "{curl} for {exact}");
+        let straight = curvature(&[0, count], &positions[count as usize..]);
+        assert!(straight < 1e-3, "{straight}");
+        let both = curvature(&[0, count, 2 * count], &positions);
+        assert!((both - 0.5 * (curl + straight)).abs() < 1e-12 * exact, "{both}");
+    }
+
+    #[test]
+    fn rates_of_drops_are_those_of_each_groom_over_all_steps() {
+        let drip = |groom, mass| Drip { position: DVec3::ZERO, velocity: DVec3::ZERO, mass, groom };
+        let mut sum = Dripping::default();
+        assert_eq!(sum.rates(0), [0.0; 2]);
+        sum.add(&Dripping::new(2, &[drip(1, 2e-5), drip(1, 1e-5)], 0.1));
+        sum.add(&Dripping::new(2, &[drip(0, 4e-5)], 0.3));
+        assert_eq!(sum.drops(), 3);
+        let near = |got: [f64; 2], wanted: [f64; 2]| {
+            (0..2).for_each(|k| assert!((got[k] / wanted[k] - 1.0).abs() < 1e-12, "{got:?} {wanted:?}"));
+        };
+        near(sum.rates(0), [1.0 / 0.4, 4e-5 / 0.4]);
+        near(sum.rates(1), [2.0 / 0.4, 3e-5 / 0.4]);
+    }
 }

@@ -1,5 +1,6 @@
 //! What a step tells about itself: time per stage, counted events, warnings.
 
+use crate::hair::Dripping;
 use std::collections::BTreeMap;
 use std::time::Instant;
 
@@ -22,7 +23,7 @@ pub struct Report {
     /// Tears of cords.
     pub tears: u64,
     /// Drops that left hair.
-    pub drips: u64,
+    pub dripping: Dripping,
     /// Bridges of water between strands, at the end.
     pub bridges: u64,
     warnings: BTreeMap<String, u64>,

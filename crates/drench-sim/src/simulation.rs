@@ -120,6 +120,7 @@ impl Simulation {
                 StrandState::at_rest(&body.model, world)
             })
             .collect();
+        hair::check(&model, &state)?;
         state.ledger.initial = particles::water(&state).map(|(_, mass)| mass).sum();
         Ok(Self { world: World { model, state, scratch } })
     }
@@ -231,7 +232,7 @@ impl Simulation {
             counts.insert("collisions".to_owned(), report.collisions);
         }
         if model.hair.is_some() {
-            counts.insert("drips".to_owned(), report.drips);
+            counts.insert("drips".to_owned(), report.dripping.drops());
             counts.insert("bridges".to_owned(), report.bridges);
         }
         if report.iterations_max > 0 {
@@ -249,7 +250,7 @@ impl Simulation {
             energy.gravitational += figures.gravitational_energy;
             speed_max = speed_max.max(figures.speed_max);
             let own = Strain { max: figures.strain_max, mean: figures.strain_mean };
-            let (wet_part, hair) = hair::measure(model, state, groom).unzip();
+            let (wet_part, hair) = hair::measure(model, state, groom, &report.dripping).unzip();
             bodies.insert(
                 body.name.clone(),
                 BodyStats {

@@ -25,7 +25,8 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
     solve_cords(model, state, scratch, span, report)?;
     flow::advance(model, state, scratch, span, report)?;
     if model.hair.is_some() {
-        report.drips += report.stage("wetting", || hair::wet(model, state, scratch, span))?;
+        let dripping = report.stage("wetting", || hair::wet(model, state, scratch, span))?;
+        report.dripping.add(&dripping);
     }
 
     report.stage("bodies", || bodies::step(model, state, &scratch.bodies, &mut scratch.solids, span))?;

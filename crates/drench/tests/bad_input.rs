@@ -376,6 +376,25 @@ fn a_grid_that_would_take_all_memory_is_refused() {
 }
 
 #[test]
+fn wet_hair_that_cannot_be_is_refused_before_it_runs() {
+    let place = Place::new();
+    let wet = |more: &str, line: &str| tuft(&[("vertices", &format!("vertices = 6\n{more}\n[groom.wet]\n{line}"))]);
+    let voxel = |edge: &str| format!("[wetting]\nvoxel = {edge}");
+    let cases: [(String, &[&str]); 5] = [
+        (wet("", "inside = 0\nbetween = 0\naround = 0"), &["own.toml:22", "no room for water", "leave `wet` out"]),
+        (wet("", "repellent = 1.5"), &["repellent"]),
+        (wet("", "soak = -1"), &["fur.wet.soak"]),
+        (wet("root_radius = 0.005", &voxel("1e-4")), &["own.toml:24", "smaller than the radius", "`fur`"]),
+        (wet("", &voxel("1e-4")), &["wet hair", "1.000e-4 m", "make `voxel` larger"]),
+    ];
+    for (scene, words) in cases {
+        run_scene(&place, &scene).exits(2).tells(words);
+        assert!(!place.path("own").exists(), "{words:?}");
+    }
+    run_scene(&place, &wet("", &voxel("1e-3"))).exits(0);
+}
+
+#[test]
 fn an_interrupt_while_strands_settle_stops_at_once() {
     let place = Place::new();
     let scene = tuft(&[("frames", "frames = 2\nsettle = 3600")]).replace("substeps = 2", "substeps = 1000");

@@ -89,6 +89,12 @@ impl Scene {
         f64::from(self.simulation.frames) / self.simulation.fps
     }
 
+    /// Edge of the voxels in which hair gets wet [m].
+    pub fn voxel(&self) -> f64 {
+        let of_liquid = self.liquid.as_ref().map(|liquid| wetting::VOXEL_OVER_SPACING * liquid.spacing);
+        self.wetting.voxel.or(of_liquid).unwrap_or(wetting::VOXEL_ALONE)
+    }
+
     /// Index of the solid with this name.
     pub fn solid(&self, name: &str) -> Option<usize> {
         self.solids.iter().position(|solid| solid.name == name)

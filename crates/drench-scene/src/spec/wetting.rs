@@ -6,6 +6,10 @@ use crate::form::{Form, Reader, flag, quantity, table};
 use crate::tree::{Place, Table};
 use crate::units::{DIFFUSIVITY, LENGTH, RATE, RATIO, SURFACE_TENSION, TIME, VELOCITY};
 
+/// Edge of a voxel over the spacing of the liquid, and the edge if there is none [m], where `voxel` is left out.
+pub(super) const VOXEL_OVER_SPACING: f64 = 1.5;
+pub(super) const VOXEL_ALONE: f64 = 5e-3;
+
 section! {
     /// What wet hair has in common: the voxels in which it takes in liquid and passes water on, and how wet strands cling to each other
     /// [Rungjiratananon2012b]. Which hair gets wet is said by `[groom.wet]`.
@@ -123,6 +127,10 @@ fn check_wet_hair(wet: &WetHair, table: &Table, place: Place, reader: &mut Reade
     let at = |key: &str| table.get(key).map_or(place, |node| node.place);
     if wet.straight && wet.curl.is_some() {
         reader.error(at("curl"), "wet hair cannot be straight and curled", "leave `straight` or `curl` out");
+    }
+    if wet.inside + wet.between + wet.around <= 0.0 {
+        let help = "leave `wet` out, or make `inside`, `between` or `around` larger";
+        reader.error(place, "the hair has no room for water", help);
     }
     if let Some(towel) = &wet.towel
         && towel.stop <= towel.start

@@ -29,6 +29,8 @@ pub struct Drip {
     pub velocity: DVec3,
     /// Mass [kg].
     pub mass: f64,
+    /// The groom that it hung from: of its water, others in the same voxel may have held a part.
+    pub groom: usize,
 }
 
 /// Working memory.
@@ -76,15 +78,17 @@ pub(super) fn drip(
             let outward = outward(grid, voxels, v)?;
             let mass = excess(v).min(most);
             let way = (outward + DOWN * down).try_normalize().unwrap_or(outward);
-            let clipped = own().filter_map(|i| clip(grid, grid.place(v), positions[i - 1], positions[i]));
+            let ends =
+                |i: usize| clip(grid, grid.place(v), positions[i - 1], positions[i]).map(|ends| ends.map(|p| (i, p)));
             // The first of equals: the order of portions is fixed.
-            let lowest = clipped.flatten().fold(None, |best: Option<DVec3>, p| match best {
-                Some(best) if best.dot(way) >= p.dot(way) => Some(best),
-                _ => Some(p),
-            })?;
+            let (segment, lowest) =
+                own().filter_map(ends).flatten().fold(None, |best: Option<(usize, DVec3)>, end| match best {
+                    Some(best) if best.1.dot(way) >= end.1.dot(way) => Some(best),
+                    _ => Some(end),
+                })?;
             let position = surface(grid, v, positions, lowest, way, radius(mass));
             let velocity = voxels.all[v].velocity + way * hair.medium.kick;
-            Some((v, Drip { position, velocity, mass }))
+            Some((v, Drip { position, velocity, mass, groom: hair.groom_of(segment) }))
         })
         .collect();
     for (v, drip) in found.into_iter().flatten() {

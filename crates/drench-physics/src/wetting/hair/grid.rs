@@ -89,20 +89,11 @@ impl Grid {
             return Ok(());
         }
         // A sum notices a NaN that minima pass over.
-        if !(ordered::sum(positions.len(), |i| positions[i].element_sum()).is_finite()
-            && low.abs().max(high.abs()).max_element() < FARTHEST * edge)
-        {
+        if !ordered::sum(positions.len(), |i| positions[i].element_sum()).is_finite() {
             return Err(PhysicsError::PorousTooLarge { voxel: edge, limit: BLOCK_LIMIT });
         }
-        let block = |p: DVec3| voxel_of(p, edge).div_euclid(IVec3::splat(EDGE));
-        // A point on a face may be walked into from either side.
-        self.low = block(low) - IVec3::ONE;
-        self.size = block(high) + IVec3::splat(2) - self.low;
-        let count = self.size.as_u64vec3().to_array().into_iter().try_fold(1_u64, u64::checked_mul);
-        let count = count.filter(|&count| count <= BLOCK_LIMIT as u64);
-        let Some(count) = count else {
-            return Err(PhysicsError::PorousTooLarge { voxel: edge, limit: BLOCK_LIMIT });
-        };
+        let count;
+        (self.low, self.size, count) = blocks(edge, low, high)?;
         self.table.resize_with(count as usize, || AtomicU32::new(NONE));
         self.table.par_iter().for_each(|entry| entry.store(NONE, Ordering::Relaxed));
 
@@ -298,6 +289,29 @@ impl Grid {
             + self.places.capacity() * 12
             + self.shares.iter().map(share).sum::<usize>()
     }
+}
+
+/// The first block, and how many there are along each axis and in all, of a box that a grid can hold.
+fn blocks(edge: f64, low: DVec3, high: DVec3) -> Result<(IVec3, IVec3, u64), PhysicsError> {
+    let refused = PhysicsError::PorousTooLarge { voxel: edge, limit: BLOCK_LIMIT };
+    let far = low.abs().max(high.abs()).max_element();
+    if !far.is_finite() || far >= FARTHEST * edge {
+        return Err(refused);
+    }
+    let block = |p: DVec3| voxel_of(p, edge).div_euclid(IVec3::splat(EDGE));
+    // A point on a face may be walked into from either side.
+    let first = block(low) - IVec3::ONE;
+    let size = block(high) + IVec3::splat(2) - first;
+    let count = size.as_u64vec3().to_array().into_iter().try_fold(1_u64, u64::checked_mul);
+    let count = count.filter(|&count| count <= BLOCK_LIMIT as u64).ok_or(refused)?;
+    Ok((first, size, count))
+}
+
+/// Whether a grid of voxels of this edge [m] can hold hair at these positions [m].
+pub fn holds(edge: f64, positions: impl Iterator<Item = DVec3>) -> Result<(), PhysicsError> {
+    let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+    let (low, high) = positions.fold(none, |(low, high), p| (low.min(p), high.max(p)));
+    if low.x > high.x { Ok(()) } else { blocks(edge, low, high).map(|_| ()) }
 }
 
 /// Hands a slice out to shares, in order.
