@@ -153,6 +153,10 @@ pub struct CordStats {
     pub torque_max: f64,
     /// Turn of the last segment against the first, with the permanent part; 0 once it is torn [rad].
     pub twist: f64,
+    /// Turn that the cord has by winding about itself: with `twist`, what its ends are turned against each other where they look the same way. 0 once
+    /// it is torn, without torsion, or with more than 1000 segments [rad].
+    #[serde(default)]
+    pub writhe: f64,
     /// Largest turn between neighbouring segments beyond the permanent one [rad].
     pub twist_max: f64,
     /// Largest permanent strain.

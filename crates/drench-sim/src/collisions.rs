@@ -1,12 +1,12 @@
 //! Collisions between strands: who takes part, how thick and how heavy they are, and the stage of the step.
 
 use crate::SimError;
-use crate::cords::{CordBody, CordWorking};
+use crate::cords::{self, CordBody, CordWorking};
 use crate::report::Report;
 use crate::solids::Span;
 use crate::world::{Model, State, StrandBody};
 use drench_physics::collision::{Body, Collisions, Parameters};
-use drench_physics::cords::CordState;
+use drench_physics::cords::{CordState, follow};
 use drench_physics::strands::{Method, StrandModel, Tip};
 use drench_scene as scene;
 use drench_scene::{Continuous, Scene};
@@ -112,6 +112,12 @@ pub fn resolve(
         solver.resolve(&mut bodies, &collision.parameters, span.dt)
     });
     let tally = tally.map_err(|source| SimError::Diverged { time: span.to, stage: "collisions", source })?;
+    if tally.contacts > 0 {
+        let moved = model.cords.iter().zip(&mut state.cords).zip(&collision.cords);
+        for ((body, cord), _) in moved.filter(|(_, takes_part)| **takes_part) {
+            cords::doubt(body, follow(&body.model, cord), report);
+        }
+    }
     report.collisions = report.collisions.max(tally.contacts);
     if tally.zones > 0 {
         report.warn("collisions: some strands were moved rigidly to keep them apart; try more substeps".to_owned());

@@ -4,21 +4,25 @@
 //! the world (not at all), with a solid of the scene (as the scene says), or with a rigid body (which feels the cord).
 
 use crate::bodies::BodyModel;
+use crate::report::Report;
 use crate::solids::{SolidModel, SolidScratch};
 use crate::world::Model;
 use crate::{SimError, convert};
 use drench_io::stats::{BodyStats, CordStats, Strain};
 use drench_physics::PhysicsError;
-use drench_physics::cords::{Bending, Clamp, CordModel, CordScratch, CordState, Holder};
+use drench_physics::cords::{Bending, Clamp, CordModel, CordScratch, CordState, Holder, writhe};
 use drench_physics::strands::RestShape;
 use drench_scene as scene;
 use drench_scene::{CordShape, Hold, RestForm, Scene};
 use glam::{DMat3, DQuat, DVec3};
+use std::f64::consts::TAU;
 
 /// Points that a shape is drawn with before it is cut into equal segments.
 const DRAWN: usize = 4000;
 /// Most segments of all cords.
 const SEGMENT_LIMIT: u64 = 1_000_000;
+/// Most segments of a cord whose writhe is measured: it takes the square of their number.
+const WINDING_LIMIT: usize = 1000;
 
 /// The immutable part of one cord.
 #[derive(Debug)]
@@ -246,6 +250,14 @@ pub fn diverged(body: &CordBody, time: f64, source: PhysicsError) -> SimError {
     }
 }
 
+/// Says so if joints folded so fast that turns may be lost.
+pub fn doubt(body: &CordBody, doubtful_turns: u64, report: &mut Report) {
+    if doubtful_turns > 0 {
+        let name = &body.name;
+        report.warn(format!("{name}: folded so fast that a turn of twist may be lost; try more segments or substeps"));
+    }
+}
+
 /// Kinetic, elastic and gravitational energy of a cord [J], and its figures.
 pub fn measure(model: &Model, body: &CordBody, state: &CordState) -> ([f64; 3], BodyStats) {
     let gravity = model.scene.simulation.gravity;
@@ -285,6 +297,9 @@ pub fn measure(model: &Model, body: &CordBody, state: &CordState) -> ([f64; 3], 
         let twists = (0..segments).map(|segment| state.twist(0, segment) + state.rest_twists[segment]);
         figures.twist = twists.sum();
         figures.plastic_twist = state.rest_twists.iter().sum();
+        if body.model.material().torsion.is_some() && segments <= WINDING_LIMIT {
+            figures.writhe = TAU * writhe(&state.positions);
+        }
     }
     if let (Some(first), Some(last)) = (state.positions.first(), state.positions.last()) {
         figures.span = first.distance(*last);

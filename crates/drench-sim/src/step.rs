@@ -110,6 +110,7 @@ fn solve_cords(
         if tally.unconverged > 0 {
             report.warn(format!("{}: lengths stopped at the limit of rounds before they were right", body.name));
         }
+        cords::doubt(body, tally.doubtful_turns, report);
         if !tally.speed_max.is_finite() {
             let source = PhysicsError::NotFinite { body: body.name.clone(), strand: 0 };
             return Err(SimError::Diverged { time: span.to, stage: "cords", source });

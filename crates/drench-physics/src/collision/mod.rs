@@ -286,17 +286,16 @@ impl Collisions {
     }
 
     /// A contact that begins at time tau of the step moves its vertices for the rest of the step only: the impulse that does it is
-    /// larger by 1 / (1 - tau). It never does more than end the approach.
+    /// larger by 1 / (1 - tau). It never does more than end the approach that the contacts before it have left.
     fn kick(&mut self, contacts: &[Contact], dt: f64) {
         for contact in contacts.iter().filter(|contact| contact.time > 0.0 && contact.press > 0.0) {
             self.kicks.resize(self.after.len(), DVec3::ZERO);
             let answer = contact.answer(&self.inverse_masses, |_| 1.0);
             let (vertices, weights) = (contact.vertices(), contact.weights());
-            let closing = -(0..4)
-                .map(|k| weights[k] * (self.after[vertices[k]] - self.before[vertices[k]]).dot(contact.normal))
-                .sum::<f64>();
-            let whole = (contact.press / (1.0 - contact.time)).min(closing / answer.max(f64::MIN_POSITIVE));
-            let missing = contact.normal * ((whole - contact.press).max(0.0) / dt);
+            let motion = |i: usize| self.after[i] + self.shift[i] - self.before[i] + self.kicks[i] * dt;
+            let closing = -(0..4).map(|k| weights[k] * motion(vertices[k]).dot(contact.normal)).sum::<f64>();
+            let later = contact.press * contact.time / (1.0 - contact.time);
+            let missing = contact.normal * (later.min(closing / answer.max(f64::MIN_POSITIVE)).max(0.0) / dt);
             for k in 0..4 {
                 self.kicks[vertices[k]] += missing * (weights[k] * self.inverse_masses[vertices[k]]);
             }

@@ -26,6 +26,9 @@ const PATIENCE: u32 = 6;
 const SETTLED: f64 = 1e-5;
 /// Relative change of a segment's squared length that is left alone.
 const NEGLIGIBLE: f64 = 1e-7;
+/// Squared cosine of the angle by which a segment has turned in the step, down to which it counts as not turned; and the same once that
+/// has made energy.
+const UNTURNED: [f64; 2] = [0.25, 0.98];
 
 /// What the solver works on.
 pub struct Problem<'a> {
@@ -150,7 +153,7 @@ pub fn solve(
         contact.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
     });
     if !many {
-        return in_turn(problem, contacts, shift, friction, iterations);
+        return keep_energy(problem, contacts, shift, friction, iterations);
     }
     for pass in 0..iterations {
         let none = fresh && pass == 0;
@@ -193,13 +196,36 @@ pub fn widen<T: Copy + Default + Send>(
     let (any, said) =
         contacts.iter_mut().fold(<(bool, T)>::default(), |said, contact| join(said, ask(contact, shift).0));
     if any {
-        in_turn(problem, contacts, shift, 0.0, 1);
+        in_turn(problem, contacts, shift, 0.0, 1, UNTURNED[0]);
     }
     said
 }
 
+/// Contacts one after the other; once more, with lengths restored the shortest way, if that has made energy, which no impact without
+/// restitution does.
+fn keep_energy(problem: &Problem, contacts: &mut [Contact], shift: &mut [DVec3], friction: f64, iterations: u32) {
+    let before = (contacts.to_vec(), shift.to_vec());
+    in_turn(problem, contacts, shift, friction, iterations, UNTURNED[0]);
+    // Twice the change of the kinetic energy, times dt^2: m (|x + s|^2 - |x|^2) where a vertex that came by x is moved by s.
+    let gain = shift.iter().enumerate().filter(|(i, moved)| **moved != DVec3::ZERO && problem.inverse_masses[*i] > 0.0);
+    let gain = gain
+        .map(|(i, moved)| moved.dot(2.0 * (problem.after[i] - problem.before[i]) + *moved) / problem.inverse_masses[i]);
+    if gain.sum::<f64>() > 0.0 {
+        contacts.copy_from_slice(&before.0);
+        shift.copy_from_slice(&before.1);
+        in_turn(problem, contacts, shift, friction, iterations, UNTURNED[1]);
+    }
+}
+
 /// Contacts one after the other, until they have settled: each sees what those before it did.
-fn in_turn(problem: &Problem, contacts: &mut [Contact], shift: &mut [DVec3], friction: f64, iterations: u32) {
+fn in_turn(
+    problem: &Problem,
+    contacts: &mut [Contact],
+    shift: &mut [DVec3],
+    friction: f64,
+    iterations: u32,
+    unturned: f64,
+) {
     let touched = touched(problem.strands, contacts);
     for _ in 0..PATIENCE * iterations {
         let mut largest = 0.0_f64;
@@ -212,7 +238,9 @@ fn in_turn(problem: &Problem, contacts: &mut [Contact], shift: &mut [DVec3], fri
                 shift[vertex] += push * (problem.inverse_masses[vertex] * weight);
             }
         }
-        touched.chunks(ABREAST).for_each(|strands| restore_lengths(problem, strands.iter().copied(), 0, shift));
+        touched
+            .chunks(ABREAST)
+            .for_each(|strands| restore_lengths(problem, strands.iter().copied(), 0, shift, unturned));
         if largest < SETTLED {
             break;
         }
@@ -282,7 +310,13 @@ fn gather(problem: &Problem, incidence: &Incidence, shift: &mut [DVec3], lengths
             let touched =
                 |strand: &usize| incidence.count(strands[*strand] as usize, strands[*strand + 1] as usize) > 0;
             for first in group.clone().step_by(ABREAST) {
-                restore_lengths(problem, (first..(first + ABREAST).min(group.end)).filter(touched), base, part);
+                restore_lengths(
+                    problem,
+                    (first..(first + ABREAST).min(group.end)).filter(touched),
+                    base,
+                    part,
+                    UNTURNED[0],
+                );
             }
         }
     });
@@ -290,7 +324,13 @@ fn gather(problem: &Problem, incidence: &Incidence, shift: &mut [DVec3], lengths
 
 /// Gives the segments of a few strands back the lengths that they came with: once from root to tip, once back. The strands, whose vertices are in `shift` from
 /// `base` on, do not know of each other; they go abreast because a segment has to wait for the one before it.
-fn restore_lengths(problem: &Problem, strands: impl Iterator<Item = usize>, base: usize, shift: &mut [DVec3]) {
+fn restore_lengths(
+    problem: &Problem,
+    strands: impl Iterator<Item = usize>,
+    base: usize,
+    shift: &mut [DVec3],
+    unturned: f64,
+) {
     let mut few = [(0, 0); ABREAST];
     let mut longest = 0;
     for (range, strand) in few.iter_mut().zip(strands) {
@@ -301,7 +341,7 @@ fn restore_lengths(problem: &Problem, strands: impl Iterator<Item = usize>, base
     for step in (0..longest).chain((0..longest).rev()) {
         for (from, to) in few {
             if from + step < to {
-                restore_length(problem, from + step, base, shift);
+                restore_length(problem, from + step, base, shift, unturned);
             }
         }
     }
@@ -309,7 +349,7 @@ fn restore_lengths(problem: &Problem, strands: impl Iterator<Item = usize>, base
 
 /// Gives the segment that begins at vertex `a` back the length that it came with.
 #[inline]
-fn restore_length(problem: &Problem, a: usize, base: usize, shift: &mut [DVec3]) {
+fn restore_length(problem: &Problem, a: usize, base: usize, shift: &mut [DVec3], unturned: f64) {
     let (b, i) = (a + 1, a - base);
     let (wa, wb) = (problem.inverse_masses[a], problem.inverse_masses[b]);
     let change = shift[i + 1] - shift[i];
@@ -321,10 +361,11 @@ fn restore_length(problem: &Problem, a: usize, base: usize, shift: &mut [DVec3])
     if wa + wb == 0.0 || excess.abs() <= NEGLIGIBLE * square {
         return;
     }
-    // Along the direction at the beginning the angular momentum stays; if the segment has turned over, along its own.
+    // Along the direction at the beginning the angular momentum stays. But shortening a segment that way turns it on, the more the farther
+    // it has turned, until there is nothing left to shorten: then along its own, which is the shortest way.
     let start = problem.before[b] - problem.before[a];
     let (along, size) = (now.dot(start), now.length_squared());
-    let turned = along <= 0.0 || along * along <= 0.25 * size * start.length_squared();
+    let turned = along <= 0.0 || along * along <= unturned * size * start.length_squared();
     let (direction, projection) = if turned { (now, size) } else { (start, along) };
     // One step of Newton's method on |now|^2 = |came|^2: no square root.
     let correction = direction * (excess / (2.0 * projection * (wa + wb)));

@@ -10,6 +10,7 @@
 //! | `touch` | contact with solids and its reaction | 4.5 |
 //! | `flick` | stored energy becomes motion | 4.4.3 |
 //! | `twist` | twist-free frames, angles, torques | 4.3 |
+//! | `writhe` | how a cord winds about itself | |
 //! | `tear` | topology changes | 4.4.3 |
 //! | `curve` | stress over strain | 4.4.1 |
 //! | `clamp` | what is held, and by what | |
@@ -30,12 +31,15 @@ mod tear;
 mod tension;
 mod touch;
 mod twist;
+mod writhe;
 
 pub use bend::effective_bending_stiffness;
 pub use clamp::{Bodies, Clamp, Holder};
 pub use curve::Curve;
 pub use model::{Bending, CordMaterial, CordModel, Torsion};
 pub use state::{CordScratch, CordState, Tally};
+pub use twist::follow;
+pub use writhe::writhe;
 
 use crate::error::{PhysicsError, check};
 use crate::strands::Environment;

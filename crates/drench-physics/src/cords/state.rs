@@ -33,6 +33,8 @@ pub struct CordState {
     pub rates: Vec<f64>,
     /// Direction across each segment that time carries along without turning it about the axis.
     pub references: Vec<DVec3>,
+    /// Direction of each segment when its reference was carried there.
+    pub tangents: Vec<DVec3>,
     /// Angle between neighbouring reference directions at the joint before each segment [rad].
     pub reference_twists: Vec<f64>,
     /// Permanent twist of the joint before each segment [rad].
@@ -64,6 +66,7 @@ impl CordState {
             angles: vec![0.0; segments],
             rates: vec![0.0; segments],
             references: model.references.clone(),
+            tangents: vec![DVec3::X; segments],
             reference_twists: vec![0.0; segments],
             rest_twists: vec![0.0; segments],
             twist_flows: vec![0.0; segments],
@@ -159,6 +162,7 @@ impl CordState {
             ("angles", self.angles.len(), segments),
             ("rates", self.rates.len(), segments),
             ("references", self.references.len(), segments),
+            ("tangents", self.tangents.len(), segments),
             ("reference twists", self.reference_twists.len(), segments),
             ("rest twists", self.rest_twists.len(), segments),
             ("twist flows", self.twist_flows.len(), segments),
@@ -196,7 +200,7 @@ impl CordState {
 
     /// Bytes the state holds.
     pub fn memory(&self) -> usize {
-        self.positions.len() * 48 + self.angles.len() * (24 + 8 * 8) + self.offsets.len() * 8 + self.lost.len()
+        self.positions.len() * 48 + self.angles.len() * (48 + 8 * 8) + self.offsets.len() * 8 + self.lost.len()
     }
 }
 
@@ -308,6 +312,8 @@ pub struct Tally {
     pub torn_by_pull: u64,
     /// Joints torn by twist in this solve.
     pub torn_by_twist: u64,
+    /// Joints that folded back so fast that a whole turn of twist may have been lost.
+    pub doubtful_turns: u64,
     /// Energy that flicking gave back [J].
     pub flicked: f64,
     /// Vertices touching a solid.
@@ -333,6 +339,7 @@ impl Tally {
             torque_max: larger(self.torque_max, other.torque_max),
             torn_by_pull: self.torn_by_pull + other.torn_by_pull,
             torn_by_twist: self.torn_by_twist + other.torn_by_twist,
+            doubtful_turns: self.doubtful_turns + other.doubtful_turns,
             flicked: self.flicked + other.flicked,
             contacts: self.contacts.max(other.contacts),
             penetration_max: larger(self.penetration_max, other.penetration_max),

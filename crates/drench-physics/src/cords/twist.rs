@@ -34,6 +34,10 @@ const ROUNDS: usize = 6;
 /// Part of a segment's length that the force of twist may move a vertex in a substep, at most.
 const PUSH: f64 = 0.25;
 
+/// Change of the angle between two references in a step up to which it is certain that no whole turn is missed [rad]: a joint that folds back
+/// on itself and swings round turns them against each other by nearly twice as much as it swings.
+const SURE: f64 = 0.75 * PI;
+
 /// A joint between two segments.
 #[derive(Clone, Copy, Debug)]
 struct Joint {
@@ -66,6 +70,7 @@ pub(super) fn lay_references(model: &CordModel, state: &mut CordState) {
             let tangent = frame::unit_or(state.positions[s + piece + 1] - state.positions[s + piece], rest);
             let (from, reference) = last.unwrap_or((rest, model.references[s]));
             state.references[s] = frame::transport(reference, from, tangent);
+            state.tangents[s] = tangent;
             last = Some((tangent, state.references[s]));
         }
     }
@@ -121,7 +126,7 @@ pub(super) fn turn(
         for s in segments.clone() {
             scratch.steps[s] = state.twist(piece, s);
         }
-        carry(state, scratch, piece);
+        tally.doubtful_turns += carry(state, piece, |_, s| scratch.tangents[s]);
         spin(model, &torsion, state, scratch, segments.clone(), around.dt);
         impose(state, scratch, segments.clone(), bodies, around.dt);
         relax(model, &torsion, state, scratch, segments.clone(), around.dt, bodies);
@@ -129,18 +134,38 @@ pub(super) fn turn(
     }
 }
 
-/// References, and the angles between them.
-fn carry(state: &mut CordState, scratch: &CordScratch, piece: usize) {
-    let CordScratch { before, tangents, .. } = scratch;
+/// Carries references, and the angles between them, to the tangents of a piece; how many of these angles change by more than [`SURE`].
+fn carry(state: &mut CordState, piece: usize, tangent: impl Fn(&CordState, usize) -> DVec3) -> u64 {
     let segments = state.segments(piece);
+    let mut doubtful = 0;
     for s in segments.clone() {
-        state.references[s] = frame::transport(state.references[s], before[s], tangents[s]);
+        let to = tangent(state, s);
+        state.references[s] = frame::transport(state.references[s], state.tangents[s], to);
+        state.tangents[s] = to;
         if s > segments.start {
-            let over = frame::transport(state.references[s - 1], tangents[s - 1], tangents[s]);
-            let raw = frame::angle(over, state.references[s], tangents[s]);
-            state.reference_twists[s] = frame::unwrap(raw, state.reference_twists[s]);
+            let over = frame::transport(state.references[s - 1], state.tangents[s - 1], to);
+            let raw = frame::angle(over, state.references[s], to);
+            let angle = frame::unwrap(raw, state.reference_twists[s]);
+            doubtful += u64::from((angle - state.reference_twists[s]).abs() > SURE);
+            state.reference_twists[s] = angle;
         }
     }
+    doubtful
+}
+
+/// Carries the references to where something else than the cord's own step, such as a collision, has moved the vertices: what bent the cord
+/// there has changed its twist. The next step would do it too, but figures are wanted before. Returns how many joints folded so fast that a
+/// turn may be lost.
+pub fn follow(model: &CordModel, state: &mut CordState) -> u64 {
+    if model.material.torsion.is_none() {
+        return 0;
+    }
+    let mut doubtful = 0;
+    for piece in 0..state.piece_count() {
+        let edge = |state: &CordState, s: usize| state.positions[s + piece + 1] - state.positions[s + piece];
+        doubtful += carry(state, piece, |state, s| frame::unit_or(edge(state, s), state.tangents[s]));
+    }
+    doubtful
 }
 
 /// Inertia of a segment about its axis [kg m2].

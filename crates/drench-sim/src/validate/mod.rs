@@ -24,6 +24,7 @@ mod drops;
 mod grains;
 mod hair;
 pub mod iterations;
+mod linking;
 mod liquid;
 mod promises;
 mod sampling;
@@ -122,6 +123,7 @@ pub fn cases() -> Vec<Case> {
         strands::CASES,
         csm::CASES,
         cords::CASES,
+        linking::CASES,
         collision::CASES,
         iterations::CASES,
         sampling::CASES,
