@@ -640,3 +640,77 @@ fn random_configurations_stay_finite() {
         assert!(state.check(&rig.model).is_ok(), "{case}");
     }
 }
+
+/// A ball of 2 cm that falls on the middle of a slack rope of 1 m, whose ends are pinned 98 cm apart: the rig after a time, and the lowest
+/// that the ball has been.
+fn dropped_on_a_rope(segments: usize, x: f64, time: f64) -> (Rig, f64) {
+    let (radius, mass, dt) = (0.02, 0.5, 2e-3);
+    let span = 0.98;
+    let sag = |s: f64| -0.5 * f64::sqrt(1.0 - span * span) * (1.0 - (2.0 * s - 1.0).abs());
+    let rope: Vec<DVec3> =
+        (0..=segments).map(|i| i as f64 / segments as f64).map(|s| DVec3::new(s * span, sag(s), 0.0)).collect();
+    let mut rig = Rig::new(&rope, CordMaterial { damping: 4.0, ..plain(Curve::elastic(1e9)) });
+    rig.clamps = vec![Clamp::pin(0, DVec3::ZERO), Clamp::pin(segments as u32, DVec3::X * span)];
+    rig.bodies = vec![ball(DVec3::new(x, 0.05, 0.0), mass, 0.4 * mass * radius * radius)];
+    let shape = Field::Sphere { radius };
+    let mut lowest = f64::INFINITY;
+    for _ in 0..(time / dt) as u32 {
+        let body = rig.bodies[0];
+        let after = body.centre + (body.velocity + GRAVITY * dt) * dt;
+        let at = |centre: DVec3| Placement { rotation: body.rotation, ..Placement::at(centre) };
+        let collider = [Collider::new(&shape, at(body.centre), at(after), 0.5).of_body(0)];
+        let tally = rig.step_among(&collider, dt);
+        assert!(tally.penetration_max < 1e-3, "{}", tally.penetration_max);
+        lowest = lowest.min(rig.bodies[0].centre.y);
+    }
+    (rig, lowest)
+}
+
+#[test]
+fn a_ball_smaller_than_a_segment_lies_on_it() {
+    let (rig, lowest) = dropped_on_a_rope(9, 0.49, 6.0);
+    let (ball, tension, x) = (&rig.bodies[0], &rig.state.tensions, &rig.state.positions);
+    assert!(lowest > -0.1 && ball.velocity.length() < 2e-3, "{lowest} {}", ball.velocity);
+    // It lies on the middle of the middle segment, which is level; the ends bear its weight and that of the rope between them.
+    let middle = 0.5 * (x[4] + x[5]);
+    let keep = RADIUS + rig.model.material().margin;
+    assert!((ball.centre.y - middle.y - 0.02 - keep).abs() < 5e-4, "{} {}", ball.centre, middle);
+    let up = |s: usize| tension[s] * (x[s + 1] - x[s]).normalize().y;
+    let weight = 9.81 * (0.5 + rig.masses()[1..9].iter().sum::<f64>());
+    assert!(((up(8) - up(0)) / weight - 1.0).abs() < 0.01, "{} {} {weight}", up(0), up(8));
+    assert!((up(0) / up(8) + 1.0).abs() < 0.02, "{} {}", up(0), up(8));
+}
+
+#[test]
+fn a_small_ball_is_caught_wherever_it_hits() {
+    for (segments, x) in [(10, 0.44), (10, 0.41), (5, 0.6), (100, 0.445)] {
+        let (rig, lowest) = dropped_on_a_rope(segments, x, 1.0);
+        assert!(lowest > -0.12, "{segments} segments, dropped at {x}: {lowest} {}", rig.bodies[0].centre);
+    }
+}
+
+#[test]
+fn a_ball_that_hits_between_vertices_gives_the_cord_what_it_loses() {
+    let mut rig = Rig::new(&straight(DVec3::X, 1.0, 5), plain(Curve::elastic(1e9)));
+    rig.gravity = DVec3::ZERO;
+    rig.bodies = vec![ball(DVec3::new(0.33, 0.05, 0.0), 0.02, 1e-6)];
+    rig.bodies[0].velocity = DVec3::new(0.4, -2.0, 0.1);
+    let (shape, dt) = (Field::Sphere { radius: 0.02 }, 2e-3);
+    let all = |rig: &Rig| {
+        let (cord, turning) = rig.momentum();
+        let own = rig.bodies[0].velocity * 0.02;
+        (cord + own, turning + rig.bodies[0].centre.cross(own) + rig.bodies[0].spin * 1e-6)
+    };
+    let before = all(&rig);
+    for _ in 0..60 {
+        let body = rig.bodies[0];
+        let at = |centre: DVec3| Placement { rotation: body.rotation, ..Placement::at(centre) };
+        let collider = [Collider::new(&shape, at(body.centre), at(body.centre + body.velocity * dt), 0.3).of_body(0)];
+        rig.step_among(&collider, dt);
+    }
+    let after = all(&rig);
+    let slowed = (rig.bodies[0].velocity.y + 2.0).abs();
+    assert!(slowed > 0.2, "it was hit: {slowed}");
+    assert!((after.0 - before.0).length() < 1e-6 * before.0.length(), "{} {}", before.0, after.0);
+    assert!((after.1 - before.1).length() < 0.02 * before.1.length(), "{} {}", before.1, after.1);
+}

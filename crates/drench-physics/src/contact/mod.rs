@@ -137,6 +137,17 @@ impl<'a> Collider<'a> {
         (distance * self.scale, self.outward * gradient)
     }
 
+    /// Signed distance [m] of a point at the end of the substep, and the direction out of the solid.
+    pub(crate) fn distance_at(&self, point: DVec3) -> (f64, DVec3) {
+        let (distance, gradient) = self.sample(self.local(point));
+        (distance * self.scale, self.outward * gradient)
+    }
+
+    /// How far a point goes over the solid in the substep [m].
+    pub(crate) fn path(&self, start: DVec3, end: DVec3) -> f64 {
+        (self.local(end) - self.local_before(start)).length() * self.scale
+    }
+
     /// The same solid as part of a rigid body, which gets what cords do to it.
     pub fn of_body(self, index: usize) -> Self {
         Self { body: Some(index), ..self }

@@ -5,8 +5,10 @@
 //! K = T / l (1 - n n^T) + k n n^T = a + b n n^T.
 //!
 //! With the block B and the load f of a vertex, B dx = f + K dx', and dx' the step of the neighbour that is left, eliminating the vertex
-//! adds K - K B^-1 K to the neighbour's block and K B^-1 f to its load.
+//! adds K - K B^-1 K to the neighbour's block and K B^-1 f to its load. A segment that leans on a solid takes what holds it from K, see
+//! [`super::lean`].
 
+use super::lean::Lean;
 use super::model::CordModel;
 use super::state::CordState;
 use glam::{DMat3, DVec3};
@@ -53,6 +55,22 @@ impl Symmetric {
         self.xy = u.x.mul_add(v.y, self.xy);
         self.xz = u.x.mul_add(v.z, self.xz);
         self.yz = u.y.mul_add(v.z, self.yz);
+    }
+
+    /// Adds a multiple of another.
+    #[inline]
+    pub fn add(&mut self, other: &Self, scale: f64) {
+        self.xx += other.xx * scale;
+        self.yy += other.yy * scale;
+        self.zz += other.zz * scale;
+        self.xy += other.xy * scale;
+        self.xz += other.xz * scale;
+        self.yz += other.yz * scale;
+    }
+
+    fn matrix(&self) -> DMat3 {
+        let Self { xx, yy, zz, xy, xz, yz } = *self;
+        DMat3::from_cols(DVec3::new(xx, xy, xz), DVec3::new(xy, yy, yz), DVec3::new(xz, yz, zz))
     }
 
     #[inline]
@@ -140,7 +158,7 @@ impl Law {
         let stiffness = self.stiffness[usize::from(yields)];
         let across = tension / length.max(0.1 * self.rest);
         let (along, force) = (stiffness - across, stiffness.mul_add(gap, tension));
-        Bond { across, along, normal, stiffness, gap, force, limit: self.limit, yields }
+        Bond { across, along, normal, stiffness, gap, force, limit: self.limit, yields, lean: 0 }
     }
 }
 
@@ -158,6 +176,8 @@ pub(crate) struct Bond {
     /// Tension at which it yields, and whether the stiffness is that of yielding.
     limit: f64,
     yields: bool,
+    /// One more than the index of what it leans on a solid with; 0 if it does not.
+    pub lean: u32,
 }
 
 impl Bond {
@@ -174,8 +194,28 @@ impl Bond {
     }
 
     #[inline]
-    pub fn times(&self, v: DVec3) -> DVec3 {
-        v * self.across + self.normal * (self.along * self.normal.dot(v))
+    pub fn times(&self, v: DVec3, leans: &[Lean]) -> DVec3 {
+        let own = v * self.across + self.normal * (self.along * self.normal.dot(v));
+        self.lean(leans).map_or(own, |lean| {
+            let (hold, part) = lean.coupling();
+            own - hold.times(v) * part
+        })
+    }
+
+    /// The point at which it leans on a solid.
+    #[inline]
+    pub fn lean<'a>(&self, leans: &'a [Lean]) -> Option<&'a Lean> {
+        if self.lean == 0 { None } else { leans.get(self.lean as usize - 1) }
+    }
+
+    /// All of K, with what a hold takes from it.
+    #[cold]
+    fn with(&self, lean: &Lean) -> Symmetric {
+        let mut all = Symmetric::scalar(self.across);
+        all.add_dyad(self.normal * self.along, self.normal);
+        let (hold, part) = lean.coupling();
+        all.add(hold, -part);
+        all
     }
 }
 
@@ -200,6 +240,7 @@ impl Block {
         (mut matrix, mut load): (Symmetric, DVec3),
         left: Option<(&Bond, Way)>,
         gone: [Option<(&Bond, Way, &Self)>; 2],
+        leans: &[Lean],
     ) -> Self {
         if let Some((bond, way)) = left {
             let n = bond.normal;
@@ -208,8 +249,19 @@ impl Block {
             matrix.zz += bond.across;
             matrix.add_dyad(n * bond.along, n);
             load += n * (way * bond.force);
+            if let Some(lean) = bond.lean(leans) {
+                let (hold, part) = lean.coupling();
+                matrix.add(hold, -part);
+            }
         }
         for (bond, way, neighbour) in gone.into_iter().flatten() {
+            if let Some(lean) = bond.lean(leans) {
+                let whole = bond.with(lean);
+                let k = whole.matrix();
+                matrix.add(&Symmetric::scaled(&(k - k * neighbour.inverse.matrix() * k * neighbour.factor), 1.0), 1.0);
+                load += whole.times(neighbour.alone) + bond.normal * (way * bond.force);
+                continue;
+            }
             let (a, b, n, p, factor) = (bond.across, bond.along, bond.normal, &neighbour.inverse, neighbour.factor);
             let pn = p.times(n);
             // K - K P K = a - a^2 P - u n^T - n u^T.
@@ -235,8 +287,8 @@ impl Block {
 
     /// The step of the vertex when that of its neighbour is known.
     #[inline]
-    pub fn beside(&self, bond: &Bond, step: DVec3) -> DVec3 {
-        self.alone + self.inverse.times(bond.times(step)) * self.factor
+    pub fn beside(&self, bond: &Bond, step: DVec3, leans: &[Lean]) -> DVec3 {
+        self.alone + self.inverse.times(bond.times(step, leans)) * self.factor
     }
 }
 
@@ -275,26 +327,43 @@ mod tests {
                 (inertia, stream.direction(50 + v) * 30.0)
             })
             .collect();
+        // Segment 1 leans on a solid, and so does segment 2, which is eliminated from the other side.
+        let at = [0.0, 0.1, 0.2, 0.3, 0.4].map(|x| DVec3::new(x, 0.0, 0.0));
+        let leans: Vec<Lean> = [(1, 0.3), (2, 0.8)]
+            .map(|(s, place)| Lean::held(s, place, (stream.direction(60 + s as u64), 1e5), DVec3::Y * 1e-3, &at))
+            .to_vec();
+        let (mut bonds, mut own) = (bonds, own);
+        for (index, lean) in leans.iter().enumerate() {
+            bonds[lean.segment].lean = index as u32 + 1;
+            lean.bear(&mut own[lean.vertex], 1.0 - lean.place);
+            lean.bear(&mut own[lean.vertex + 1], lean.place);
+        }
         // From both ends to vertex 2, and back.
-        let first = Block::new(own[0], Some((&bonds[0], 1.0)), [None, None]);
-        let second = Block::new(own[1], Some((&bonds[1], 1.0)), [Some((&bonds[0], -1.0, &first)), None]);
-        let last = Block::new(own[4], Some((&bonds[3], -1.0)), [None, None]);
-        let fourth = Block::new(own[3], Some((&bonds[2], -1.0)), [Some((&bonds[3], 1.0, &last)), None]);
+        let new = |own, left, gone| Block::new(own, left, gone, &leans);
+        let first = new(own[0], Some((&bonds[0], 1.0)), [None, None]);
+        let second = new(own[1], Some((&bonds[1], 1.0)), [Some((&bonds[0], -1.0, &first)), None]);
+        let last = new(own[4], Some((&bonds[3], -1.0)), [None, None]);
+        let fourth = new(own[3], Some((&bonds[2], -1.0)), [Some((&bonds[3], 1.0, &last)), None]);
         let sides = [Some((&bonds[1], -1.0, &second)), Some((&bonds[2], 1.0, &fourth))];
         let mut steps = [DVec3::ZERO; 5];
-        steps[2] = Block::new(own[2], None, sides).alone();
-        steps[1] = second.beside(&bonds[1], steps[2]);
-        steps[0] = first.beside(&bonds[0], steps[1]);
-        steps[3] = fourth.beside(&bonds[2], steps[2]);
-        steps[4] = last.beside(&bonds[3], steps[3]);
+        steps[2] = new(own[2], None, sides).alone();
+        steps[1] = second.beside(&bonds[1], steps[2], &leans);
+        steps[0] = first.beside(&bonds[0], steps[1], &leans);
+        steps[3] = fourth.beside(&bonds[2], steps[2], &leans);
+        steps[4] = last.beside(&bonds[3], steps[3], &leans);
         for v in 0..5 {
             let (inertia, load) = &own[v];
             let mut left = inertia.times(steps[v]) - *load;
             if v < 4 {
-                left += bonds[v].times(steps[v] - steps[v + 1]) - bonds[v].normal * bonds[v].force;
+                left += bonds[v].times(steps[v] - steps[v + 1], &[]) - bonds[v].normal * bonds[v].force;
             }
             if v > 0 {
-                left += bonds[v - 1].times(steps[v] - steps[v - 1]) + bonds[v - 1].normal * bonds[v - 1].force;
+                left += bonds[v - 1].times(steps[v] - steps[v - 1], &[]) + bonds[v - 1].normal * bonds[v - 1].force;
+            }
+            // The force of a hold falls with the step of its point; its load is in `own`, whose matrix counts it once too often.
+            for lean in leans.iter().filter(|lean| lean.vertex == v || lean.vertex + 1 == v) {
+                let share = if lean.vertex == v { 1.0 - lean.place } else { lean.place };
+                left += lean.coupling().0.times(lean.point(&steps) - steps[v]) * share;
             }
             assert!(left.length() < 1e-7, "vertex {v}: {left}");
         }

@@ -67,7 +67,7 @@ fn fling(
     }
     let segments = state.segments(run.piece);
     for v in run.ends()[0]..=run.ends()[1] {
-        if scratch.grips.at(v).is_none() && scratch.normals[v] == DVec3::ZERO {
+        if scratch.grips.at(v).is_none() && !scratch.touches(v) {
             let force = net_tension(&state.tensions, &scratch.tangents, segments.clone(), v - run.piece);
             energy += 0.5 * dt * dt * force.length_squared() / scratch.mass[v];
         }

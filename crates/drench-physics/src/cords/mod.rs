@@ -7,7 +7,8 @@
 //! | `bend` | chain shape matching | 4.1 |
 //! | `tension` | lengths and tensions at once | 4.2, 4.4.2 |
 //! | `chain` | the linear system of that | |
-//! | `touch` | contact with solids and its reaction | 4.5 |
+//! | `touch` | contact of vertices with solids and its reaction | 4.5 |
+//! | `lean` | the same between vertices | 4.5 |
 //! | `flick` | stored energy becomes motion | 4.4.3 |
 //! | `twist` | twist-free frames, angles, torques | 4.3 |
 //! | `writhe` | how a cord winds about itself | |
@@ -24,6 +25,7 @@ mod clamp;
 mod curve;
 mod flick;
 mod frame;
+mod lean;
 mod model;
 mod predict;
 mod state;
@@ -82,6 +84,7 @@ pub fn solve(
     }
     tension::solve(state, scratch, &around, tension::TOLERANCE, bodies, &mut tally);
     if touches {
+        lean::book(scratch, dt);
         touch::touch(model, state, scratch, &around, true, &mut tally);
     }
     tension::keep_angular_momentum(state, scratch);

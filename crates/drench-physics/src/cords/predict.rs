@@ -36,7 +36,19 @@ pub(super) fn predict(
 fn measure(model: &CordModel, state: &CordState, scratch: &mut CordScratch) {
     let vertices = state.positions.len();
     let CordScratch {
-        mass, inverse_mass, normals, touched, planes, pushed, before, spans, tensions, laws, grips, ..
+        mass,
+        inverse_mass,
+        normals,
+        touched,
+        planes,
+        pushed,
+        leans,
+        before,
+        spans,
+        tensions,
+        laws,
+        grips,
+        ..
     } = scratch;
     mass.clear();
     mass.resize(vertices, 0.0);
@@ -48,6 +60,7 @@ fn measure(model: &CordModel, state: &CordState, scratch: &mut CordScratch) {
     touched.resize(vertices, 0);
     planes.clear();
     planes.resize(vertices, 0.0);
+    leans.clear();
     tensions.copy_from_slice(&state.tensions);
     for piece in 0..state.piece_count() {
         for s in state.segments(piece) {

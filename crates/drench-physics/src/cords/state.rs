@@ -9,8 +9,10 @@
 use super::bend::Regions;
 use super::chain::{Block, Bond, Law};
 use super::clamp::Grips;
+use super::lean::{Lean, Near};
 use super::model::CordModel;
 use super::tension::{Inertia, Run};
+use super::touch::Clearances;
 use crate::error::PhysicsError;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -213,13 +215,17 @@ pub struct CordScratch {
     /// Mass of each vertex, and its inverse: 0 where it is held.
     pub(crate) mass: Vec<f64>,
     pub(crate) inverse_mass: Vec<f64>,
-    /// Normal of the solid that each vertex lies on, 0 if it lies on none; the body that solid belongs to.
+    /// Normal of the solid that each vertex lies on, 0 if it lies on none; one more than the number of that solid.
     pub(crate) normals: Vec<DVec3>,
     pub(crate) touched: Vec<u32>,
     /// Where that solid keeps the vertex, along the normal [m].
     pub(crate) planes: Vec<f64>,
     /// How far solids have moved each vertex.
     pub(crate) pushed: Vec<DVec3>,
+    /// Segments that may meet a solid between their ends, and those that do; bounds of the distances of two neighbours to every solid.
+    pub(crate) near: Vec<Near>,
+    pub(crate) leans: Vec<Lean>,
+    pub(crate) clearances: [Clearances; 2],
     /// Forces on vertices beside weight and drag.
     pub(crate) forces: Vec<DVec3>,
     /// Directions of segments at the beginning and at the end.
@@ -254,6 +260,11 @@ pub struct CordScratch {
 }
 
 impl CordScratch {
+    /// Whether a vertex, or a segment beside it, lies on a solid.
+    pub(crate) fn touches(&self, v: usize) -> bool {
+        self.normals[v] != DVec3::ZERO || self.leans.iter().any(|lean| lean.vertex == v || lean.vertex + 1 == v)
+    }
+
     /// Scratch for a model.
     pub fn new(model: &CordModel) -> Self {
         let (segments, vertices) = (model.segment_count(), 2 * model.segment_count());
@@ -266,6 +277,9 @@ impl CordScratch {
             touched: Vec::with_capacity(vertices),
             planes: Vec::with_capacity(vertices),
             pushed: Vec::with_capacity(vertices),
+            near: Vec::new(),
+            leans: Vec::new(),
+            clearances: Default::default(),
             forces: Vec::with_capacity(vertices),
             before: vec![DVec3::X; segments],
             tangents: vec![DVec3::X; segments],

@@ -27,6 +27,7 @@
 
 use super::chain::{Block, Law, Symmetric};
 use super::clamp::{Bodies, Grips, Round};
+use super::lean::Lean;
 use super::model::CordModel;
 use super::state::{CordScratch, CordState, Tally};
 use super::{Surroundings, bend, frame};
@@ -45,8 +46,8 @@ pub(super) const ROUGH: f64 = 1e-2;
 const SLACK: [f64; 2] = [0.02, 1e-10];
 /// Mass of a vertex along the normal of the solid that it lies on, over its own, and in all directions where friction holds it: not so much that
 /// it could not give way to a cord pulled too long.
-const FIXED: f64 = 1e6;
-const STUCK: f64 = 16.0;
+pub(super) const FIXED: f64 = 1e6;
+pub(super) const STUCK: f64 = 16.0;
 
 /// Segments of a piece between two vertices that are held, or between one and an end.
 #[derive(Clone, Debug)]
@@ -352,7 +353,7 @@ fn improve(
     slack: f64,
     still: bool,
 ) -> (f64, bool) {
-    let CordScratch { next, before, blocks, laws, bonds, inertias, grips, moves, pulls, .. } = scratch;
+    let CordScratch { next, before, blocks, laws, bonds, inertias, grips, moves, pulls, leans, .. } = scratch;
     let resistance = Resistance { inertias, grips, dt, still };
     let (piece, segments) = (run.piece, run.segments.clone());
     let [first, last] = run.ends();
@@ -361,6 +362,25 @@ fn improve(
         let v = s + piece;
         bonds[s] = laws[s].bond(next[v + 1] - next[v], state.tensions[s], before[s], slack);
     }
+    let mut leaning = false;
+    for (index, lean) in leans.iter_mut().enumerate().filter(|(_, lean)| segments.contains(&lean.segment)) {
+        lean.pull_at(next);
+        bonds[lean.segment].lean = index as u32 + 1;
+        leaning = true;
+    }
+    let (bonds, leans) = (&*bonds, &*leans);
+    let own = |v: usize| {
+        let mut own = resistance.at(v, next[v], DVec3::ZERO)?;
+        if leaning {
+            if let Some(lean) = bonds[segments.clone()].get(v - first).and_then(|bond| bond.lean(leans)) {
+                lean.bear(&mut own, 1.0 - lean.place);
+            }
+            if let Some(lean) = (v > first).then(|| &bonds[v - piece - 1]).and_then(|bond| bond.lean(leans)) {
+                lean.bear(&mut own, lean.place);
+            }
+        }
+        Some(own)
+    };
 
     // Forth: elimination from both ends to the middle, side by side, because every vertex waits for the one before it.
     let middle = first.midpoint(last);
@@ -370,28 +390,25 @@ fn improve(
         let (v, w) = (first + k, last - k);
         if v < middle {
             let gone = (v > first).then(|| (before(v), -1.0, &blocks[v - 1]));
-            let own = resistance.at(v, next[v], DVec3::ZERO);
-            blocks[v] = own.map_or(Block::FIXED, |own| Block::new(own, Some((after(v), 1.0)), [gone, None]));
+            blocks[v] = own(v).map_or(Block::FIXED, |own| Block::new(own, Some((after(v), 1.0)), [gone, None], leans));
         }
         let gone = (w < last).then(|| (after(w), 1.0, &blocks[w + 1]));
-        let own = resistance.at(w, next[w], DVec3::ZERO);
-        blocks[w] = own.map_or(Block::FIXED, |own| Block::new(own, Some((before(w), -1.0)), [gone, None]));
+        blocks[w] = own(w).map_or(Block::FIXED, |own| Block::new(own, Some((before(w), -1.0)), [gone, None], leans));
     }
     let sides = [
         (middle > first).then(|| (before(middle), -1.0, &blocks[middle - 1])),
         Some((after(middle), 1.0, &blocks[middle + 1])),
     ];
-    let own = resistance.at(middle, next[middle], DVec3::ZERO);
-    blocks[middle] = own.map_or(Block::FIXED, |own| Block::new(own, None, sides));
+    blocks[middle] = own(middle).map_or(Block::FIXED, |own| Block::new(own, None, sides, leans));
 
     // Back: the steps, from the middle to both ends. No step is longer than the run, wherever a first round may want to go.
     moves[middle] = within(blocks[middle].alone(), run.reach);
     for k in 1..=last - middle {
         let (v, w) = (middle.wrapping_sub(k), middle + k);
         if k <= middle - first {
-            moves[v] = within(blocks[v].beside(after(v), moves[v + 1]), run.reach);
+            moves[v] = within(blocks[v].beside(after(v), moves[v + 1], leans), run.reach);
         }
-        moves[w] = within(blocks[w].beside(before(w), moves[w - 1]), run.reach);
+        moves[w] = within(blocks[w].beside(before(w), moves[w - 1], leans), run.reach);
     }
 
     // Tensions; a cord cannot push.
@@ -410,7 +427,8 @@ fn improve(
     }
     let worst = worst.sqrt();
 
-    let part = if worst > LONG { far_enough(|part| slope(run, &resistance, laws, next, moves, part)) } else { 1.0 };
+    let part =
+        if worst > LONG { far_enough(|part| slope(run, &resistance, laws, leans, [next, moves], part)) } else { 1.0 };
     // Bodies will take their vertices there, up to what others do to them.
     for v in first..=last {
         moves[v] *= part;
@@ -482,7 +500,14 @@ impl Resistance<'_> {
 }
 
 /// Slope of the energy along the step of a round after a part of it [N m].
-fn slope(run: &Run, resistance: &Resistance, laws: &[Law], next: &[DVec3], moves: &[DVec3], part: f64) -> f64 {
+fn slope(
+    run: &Run,
+    resistance: &Resistance,
+    laws: &[Law],
+    leans: &[Lean],
+    [next, moves]: [&[DVec3]; 2],
+    part: f64,
+) -> f64 {
     let [first, last] = run.ends();
     let mut sum = 0.0;
     for v in first..=last {
@@ -495,6 +520,10 @@ fn slope(run: &Run, resistance: &Resistance, laws: &[Law], next: &[DVec3], moves
             let long = length(edge);
             sum += laws[v - run.piece].tension(long) * edge.dot(change) / long.max(f64::MIN_POSITIVE);
         }
+    }
+    for lean in leans.iter().filter(|lean| run.segments.contains(&lean.segment)) {
+        let way = lean.point(moves);
+        sum -= lean.hold_at(lean.point(next) + way * part).dot(way);
     }
     sum
 }
@@ -545,10 +574,11 @@ fn within(step: DVec3, most: f64) -> DVec3 {
 
 /// Gives back the angular momentum of pieces that are free or hang on one point of the world.
 pub(super) fn keep_angular_momentum(state: &CordState, scratch: &mut CordScratch) {
-    let CordScratch { next, free, forces, mass, normals, grips, .. } = scratch;
+    let CordScratch { next, free, forces, mass, normals, grips, leans, .. } = scratch;
     for piece in 0..state.piece_count() {
         let vertices = state.vertices(piece);
-        let (mut held, mut loose) = (None, true);
+        let segments = state.segments(piece);
+        let (mut held, mut loose) = (None, !leans.iter().any(|lean| segments.contains(&lean.segment)));
         for v in vertices.clone() {
             loose &= normals[v] == DVec3::ZERO;
             if let Some(grip) = grips.at(v) {
