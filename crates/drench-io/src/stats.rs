@@ -64,6 +64,12 @@ pub struct BodyStats {
     /// Height of the centre of mass of strands [m].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<f64>,
+    /// Centre of mass of strands [m].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub centre: Option<Point>,
+    /// Mean distance of strands from root to tip over their length: 1 is straight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub straightness: Option<f64>,
     /// Part of the strands or grains that are wet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wet_part: Option<f64>,
@@ -103,8 +109,6 @@ pub struct HairStats {
     pub water: f64,
     /// Water that it holds over the mass of dry hair.
     pub content: f64,
-    /// Mean distance from root to tip over the length of the strand: 1 is straight.
-    pub straightness: f64,
     /// Groups of strands that water holds together near their tips; a strand alone is one.
     pub clumps: u64,
     /// Strands in such a group, on average.
@@ -119,6 +123,17 @@ pub struct HairStats {
     /// Their mass over that of dry hair [1/s]: how fast the content falls by dripping.
     #[serde(default)]
     pub dripping: f64,
+}
+
+/// A place [m].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Point {
+    /// To the right.
+    pub x: f64,
+    /// Up.
+    pub y: f64,
+    /// To the front.
+    pub z: f64,
 }
 
 /// A box around something [m].

@@ -27,6 +27,8 @@ pub struct Diagnostics {
     pub mass: f64,
     /// Centre of mass [m].
     pub centre: DVec3,
+    /// Mean distance from root to tip over the length of the strand: 1 is straight.
+    pub straightness: f64,
 }
 
 /// Measures a body; `name` is what an error calls it.
@@ -67,12 +69,18 @@ pub fn measure(
         momentum: a.momentum + b.momentum,
         mass: a.mass + b.mass,
         centre: a.centre + b.centre,
+        straightness: 0.0,
     };
     let mut sum = ordered::reduce(model.vertex_count(), Diagnostics::default(), part, join);
     let segments = model.vertex_count() - model.strand_count();
     sum.strain_mean /= segments.max(1) as f64;
     sum.speed_max = sum.speed_max.sqrt();
     sum.centre /= sum.mass;
+    let straight = |strand: usize| {
+        let (root, tip) = (model.offsets[strand] as usize, model.offsets[strand + 1] as usize - 1);
+        state.positions[root].distance(state.positions[tip]) / f64::from(model.reaches[strand])
+    };
+    sum.straightness = ordered::sum(model.strand_count(), straight) / model.strand_count().max(1) as f64;
     // Any NaN or infinity of positions or velocities survives in the sums, even without gravity.
     let finite = sum.kinetic_energy.is_finite() && sum.strain_mean.is_finite() && sum.gravitational_energy.is_finite();
     if !finite {

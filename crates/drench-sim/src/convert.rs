@@ -4,7 +4,7 @@ use crate::SimError;
 use drench_physics::air::{Air, Wind};
 use drench_physics::cords;
 use drench_physics::interaction::{Gradient, Interaction, Storage};
-use drench_physics::strands::{Material, Method, csm, dftl, pbd};
+use drench_physics::strands::{Material, Method, Tip, csm, dftl, pbd};
 use drench_scene as scene;
 
 /// The air at rest.
@@ -51,6 +51,14 @@ pub fn material(strand: &scene::Strand) -> Material {
         shape_damping: strand.shape_damping,
         damping: strand.damping,
         contact_radius: strand.contact_radius,
+    }
+}
+
+/// What holds the tips of a groom's strands.
+pub fn tip(tip: scene::StrandTip) -> Tip {
+    match tip {
+        scene::StrandTip::Free => Tip::Free,
+        scene::StrandTip::Held => Tip::Clamped,
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::SimError;
 use crate::solids::SolidModel;
 use crate::{cords, grains, grooms, liquid};
+use drench_physics::strands::csm;
 use drench_scene::{Groom, Scene};
 
 /// What will be simulated, about.
@@ -30,6 +31,8 @@ pub struct Estimate {
     pub steps: u64,
     /// One line per body: its name and what it is.
     pub lines: Vec<(String, String)>,
+    /// What a user should know.
+    pub warnings: Vec<String>,
 }
 
 impl Estimate {
@@ -68,6 +71,25 @@ const GRAIN_BYTES: u64 = 900;
 /// Bytes a triangle takes: indices, half a vertex with its normal, its share of the tree.
 const TRIANGLE_BYTES: u64 = 120;
 
+/// Which half-width a stiffness index takes with the segments of a groom, and with which segments others give the same.
+fn index_line(groom: &Groom, index: f64) -> String {
+    let radius = 0.5 * (groom.root_radius + groom.tip_radius);
+    let mass = groom.strand.density * std::f64::consts::PI * radius * radius;
+    let rigidity = csm::rigidity_of_index(index, 0.5 * mass * groom.length);
+    let segment = groom.length / f64::from(groom.vertices - 1);
+    let own = csm::half_width_of_rigidity(mass, segment, rigidity);
+    let pair = |half_width: u32| {
+        format!("{half_width} of {:.3}", 1e3 * csm::segment_of(mass, rigidity, f64::from(half_width)))
+    };
+    let pairs: Vec<String> = (1..=8).map(pair).collect();
+    format!(
+        "stiffness index {:.3} mm: half-width {own:.3} with segments of {:.3} mm; others: {} mm",
+        1e3 * index,
+        1e3 * segment,
+        pairs.join(", ")
+    )
+}
+
 /// Counts what a scene would simulate, and refuses what could not be built. Solids are sampled for nothing, grooms are not grown, and grains
 /// are not pushed apart.
 pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
@@ -103,6 +125,13 @@ pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
         let model = groom.strand.model.word();
         let text = format!("about {strands} strands, {vertices} vertices, model {model}");
         estimate.lines.push((format!("groom {}", groom.name), text));
+        if let Some(index) = groom.csm.stiffness_index {
+            estimate.lines.push((format!("groom {}", groom.name), index_line(groom, index)));
+        }
+        if groom.import.is_none() {
+            let segment = groom.length / f64::from(groom.vertices - 1);
+            estimate.warnings.extend(grooms::gaps(scene, &groom.name, segment, &solids));
+        }
     }
     for cord in &scene.cords {
         estimate.cord_segments = cords::count(cord, estimate.cord_segments)?;

@@ -7,7 +7,7 @@ use drench_geometry::bvh::Bvh;
 use drench_geometry::groom::{self, Encoding, GroomSettings, ImageMap, Map, Placement, drawn};
 use drench_geometry::{SurfacePoint, TriMesh};
 use drench_physics::interaction::Interaction;
-use drench_physics::strands::{RestShape, StrandModel, Tip};
+use drench_physics::strands::{RestShape, StrandModel};
 use drench_scene as scene;
 use drench_scene::{DirectionMap, Expression, MapSource, Scene};
 use glam::DVec3;
@@ -34,8 +34,13 @@ pub fn build(
     let grown = groom::grow(&skin.mesh, &settings).map_err(refuse(groom))?;
     let rest = RestShape { offsets: &grown.offsets, positions: &grown.positions, radii: &grown.radii };
     let refuse_model = |source| SimError::Model { groom: groom.name.clone(), source };
-    let mut model = StrandModel::new(rest, convert::material(&groom.strand), convert::method(groom), Tip::Free)
-        .map_err(refuse_model)?;
+    let mut model = StrandModel::new(
+        rest,
+        convert::material(&groom.strand),
+        convert::method(groom),
+        convert::tip(groom.strand.tip),
+    )
+    .map_err(refuse_model)?;
     if let Some(curl) = wet_curl(groom) {
         let wet = groom::grow(&skin.mesh, &GroomSettings { curl, ..settings }).map_err(refuse(groom))?;
         model = model.with_wet_shape(&wet.positions).map_err(refuse_model)?;
@@ -90,6 +95,26 @@ fn count(groom: &scene::Groom, skin: &SolidModel, settings: &GroomSettings, befo
         return Err(SimError::TooManyVertices { groom, vertices, limit: VERTEX_LIMIT });
     }
     Ok([strands, vertices as u64, children])
+}
+
+/// What to know of solids that are so small that they may pass between the vertices of a groom, whose segments are up to `segment` long
+/// [m]: strands meet solids with their vertices.
+pub fn gaps(scene: &Scene, name: &str, segment: f64, solids: &[SolidModel]) -> Vec<String> {
+    let small = scene.solids.iter().zip(solids).filter(|(solid, _)| solid.collide).filter_map(|(solid, model)| {
+        // A plate is as wide as it is; a wire is as thin as it is.
+        let (low, high) = model.mesh.bounds();
+        let mut sides = (high - low).to_array();
+        sides.sort_by(f64::total_cmp);
+        (sides[1] < segment).then_some((&solid.name, sides[1]))
+    });
+    let tell = |(solid, side): (&String, f64)| {
+        format!(
+            "{name}: `{solid}` is {:.2} mm wide and may pass between vertices that are {:.2} mm apart: give it more `vertices`",
+            1e3 * side,
+            1e3 * segment
+        )
+    };
+    small.map(tell).collect()
 }
 
 fn refuse(groom: &scene::Groom) -> impl Fn(drench_geometry::GeometryError) -> SimError {

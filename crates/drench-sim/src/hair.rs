@@ -433,18 +433,16 @@ pub fn measure(model: &Model, state: &State, groom: usize, dripping: &Dripping) 
     let body = model.hair.as_ref()?;
     let number = body.of_groom[groom]?;
     let range = body.model.vertices(number);
-    let (strands, own) = (&model.strands[groom].model, &state.strands[groom]);
+    let strands = &model.strands[groom].model;
     let held = |i: usize| state.hair.held(i);
     let water = ordered::sum(range.len(), |i| held(range.start + i));
     let hair = ordered::sum(range.len(), |i| f64::from(body.model.masses()[range.start + i]));
-    let (mut wet, mut straight) = (0, 0.0);
+    let mut wet = 0;
     let count = strands.strand_count();
     for pair in strands.offsets().windows(2) {
         let (root, tip) = (pair[0] as usize, pair[1] as usize - 1);
         let inside: f64 = (root..=tip).map(|i| held(range.start + i)).sum();
         let mass: f64 = (root..=tip).map(|i| f64::from(body.model.masses()[range.start + i])).sum();
-        let length: f64 = strands.lengths()[root..=tip].iter().map(|&l| f64::from(l)).sum();
-        straight += (own.positions[tip] - own.positions[root]).length() / length;
         if inside > WET * mass {
             wet += 1;
         }
@@ -454,10 +452,9 @@ pub fn measure(model: &Model, state: &State, groom: usize, dripping: &Dripping) 
     let figures = HairStats {
         water,
         content: water / hair,
-        straightness: straight / count.max(1) as f64,
         clumps,
         clump_size: count as f64 / clumps.max(1) as f64,
-        curvature: curvature(strands.offsets(), &own.positions),
+        curvature: curvature(strands.offsets(), &state.strands[groom].positions),
         drips,
         dripping: dripping / hair,
     };

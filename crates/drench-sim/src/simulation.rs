@@ -15,7 +15,7 @@ use crate::step::{self, substep};
 use crate::world::{Model, Scratch, State, World};
 use crate::{SimError, convert};
 use crate::{grains, grooms, liquid, particles};
-use drench_io::stats::{BodyStats, Compression, Energy, Strain};
+use drench_io::stats::{BodyStats, Compression, Energy, Point, Strain};
 use drench_io::{Frame, FrameStats};
 use drench_physics::air::AirFlow;
 use drench_physics::cords::CordScratch;
@@ -193,12 +193,16 @@ impl Simulation {
         &self.world
     }
 
-    /// What was repaired in the scene's meshes, with the solid's name.
+    /// What was repaired in the scene's meshes, with the solid's name, and what may pass between the vertices of strands.
     pub fn warnings(&self) -> Vec<String> {
-        let (solids, bodies) = (&self.world.model.solids, &self.world.model.bodies);
+        let Model { scene, solids, bodies, strands, .. } = &self.world.model;
+        let gaps = strands.iter().flat_map(|body| {
+            let longest = body.model.lengths().iter().copied().fold(0.0, f32::max);
+            grooms::gaps(scene, &body.name, f64::from(longest), solids)
+        });
         let of_meshes =
             solids.iter().flat_map(|solid| solid.warnings.iter().map(|text| format!("{}: {text}", solid.name)));
-        of_meshes.chain(bodies.warnings.iter().cloned()).collect()
+        of_meshes.chain(bodies.warnings.iter().cloned()).chain(gaps).collect()
     }
 
     /// What pictures, viewer and exports may see of the world now.
@@ -257,6 +261,8 @@ impl Simulation {
                     strain: Some(own),
                     speed_max: figures.speed_max,
                     height: Some(figures.centre.y),
+                    centre: Some(Point { x: figures.centre.x, y: figures.centre.y, z: figures.centre.z }),
+                    straightness: Some(figures.straightness),
                     wet_part,
                     hair,
                     ..BodyStats::default()

@@ -14,7 +14,7 @@ use drench_geometry::subdivide::loop_subdivide;
 use drench_geometry::{GeometryError, SurfacePoint, TriMesh, bunny, head, primitives};
 use drench_physics::contact::{Collider, Placement};
 use drench_physics::interaction::{BoundarySample, Deposit, Interaction};
-use drench_physics::strands::Roots;
+use drench_physics::strands::{Roots, Tip};
 use drench_scene::{Scene, Shape, Solid};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use rayon::prelude::*;
@@ -196,8 +196,21 @@ impl SolidScratch {
         ]
     }
 
-    /// Moves the roots of a groom along with the skin under them.
+    /// Moves the roots of a groom along with the skin under them, and tips that are held with the roots.
     pub fn carry_roots(&self, model: &SolidModel, body: &StrandBody, roots: &mut Roots) {
+        self.carry_ends(model, body, roots);
+        if body.model.tip() == Tip::Clamped {
+            let ends = body.model.offsets().windows(2).map(|pair| (pair[0] as usize, pair[1] as usize - 1));
+            let held = roots.positions.iter().zip(&roots.frames).zip(ends);
+            let tip = |((root, frame), (first, last)): ((&DVec3, &DQuat), (usize, usize))| {
+                *root + *frame * (body.rest[last] - body.rest[first])
+            };
+            roots.tips.clear();
+            roots.tips.extend(held.map(tip));
+        }
+    }
+
+    fn carry_ends(&self, model: &SolidModel, body: &StrandBody, roots: &mut Roots) {
         roots.advance();
         let place = self.after;
         let world = |local: DVec3| place.rotation * local + place.translation;

@@ -149,6 +149,12 @@ fn scenes_that_ask_for_the_impossible_are_refused() {
         ("vertices", &more("density = { kind = \"image\", path = \"broken.png\" }"), &["broken.png", "PNG or a JPEG"]),
         ("vertices", &more("clump = { spacing = 2e-6, strength = 1 }"), &["clumps", "`spacing` of the clumps larger"]),
         ("vertices", &more("[groom.strand]\ndensity = nan"), &["fur.strand.density", "finite"]),
+        (
+            "vertices",
+            "vertices = 4\nstrand = { model = \"csm\" }\ncsm = { half_width = 5 }",
+            &["half-width 5", "strands of 4 vertices", "at most 3"],
+        ),
+        ("vertices", &more("strand = { tip = \"held\" }"), &["`dftl` holds strands at the root only", "\"csm\""]),
         ("on", "on = \"bal\"", &["no solid is named `bal`", "did you mean `ball`?"]),
         ("motion", "parent = \"ball\"", &["circle: ball -> ball", "leave out one `parent`"]),
         ("motion", &motion("0 / 0"), &["own.toml:13", "NaN at t = 0"]),
@@ -296,6 +302,9 @@ fn extreme_but_possible_scenes_run() {
         ("frames", "frames = 8\nfps = 1e-3".into()),
         ("frames", "frames = 8\nfps = 1e6".into()),
         ("vertices", "vertices = 2".into()),
+        ("vertices", "vertices = 2\nstrand = { model = \"csm\" }".into()),
+        ("vertices", "vertices = 2\nstrand = { model = \"csm\", tip = \"held\" }\ncsm = { half_width = 1 }".into()),
+        ("vertices", "vertices = 2\nstrand = { model = \"csm\" }\ncsm = { clamped = 0 }".into()),
         ("vertices", more("tip_radius = 0")),
         (
             "vertices",

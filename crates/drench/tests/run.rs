@@ -216,3 +216,35 @@ fn a_failed_expectation_is_exit_code_1_and_keeps_the_frames() {
     assert!(ended.out.contains("FAIL") && ended.out.contains("hair does not stretch"), "{}", ended.out);
     assert_eq!(place.frames("run").len(), 3);
 }
+
+#[test]
+fn any_groom_can_be_moved_by_chain_shape_matching() {
+    let place = Place::new();
+    for (scene, groom) in [("bunny", "fur"), ("long-hair", "hair")] {
+        let model = format!("--set groom.{groom}.strand.model=csm");
+        place.drench(&format!("run {scene} --size tiny --frames 4 --no-render --quiet {model} --out {scene}")).exits(0);
+        place.drench(&format!("run {scene} --size tiny --frames 4 --no-render --quiet --out {scene}-own")).exits(0);
+        // Exact lengths are its mark; that it is another solver, the bits tell.
+        let strain = |run: &str| place.stats(run).last().unwrap()["strain"]["max"].as_f64().unwrap();
+        assert!(strain(scene) < 1e-5, "{scene}: {}", strain(scene));
+        assert!(place.frames(scene) != place.frames(&format!("{scene}-own")), "{scene}");
+    }
+}
+
+#[test]
+fn small_solids_beside_coarse_strands_and_stiffness_indices_are_told() {
+    let place = Place::new();
+    let pin = "\n[[solid]]\nname = \"pin\"\nposition = [0, 0.2, 0]\nshape = { kind = \"cylinder\", radius = \"1 mm\", height = \"30 cm\" }\n";
+    fs::write(place.path("pin.toml"), format!("{}{pin}", common::TUFT)).unwrap();
+    let words = "fur: `pin` is 2.00 mm wide and may pass between vertices that are 6.00 mm apart";
+    assert!(place.drench("check pin.toml").exits(0).out.contains(words));
+    let ended = place.drench("run pin.toml --no-render --frames 1 --out pin").exits(0);
+    assert!(ended.err.contains(words) || ended.out.contains(words), "{} {}", ended.out, ended.err);
+    assert!(!place.drench("check tuft.toml").exits(0).out.contains("may pass"));
+
+    let stiff = common::TUFT
+        .replace("vertices = 6", "vertices = 6\nstrand = { model = \"csm\" }\ncsm = { stiffness_index = \"6 mm\" }");
+    fs::write(place.path("stiff.toml"), stiff).unwrap();
+    let out = place.drench("check stiff.toml").exits(0).out;
+    assert!(out.contains("stiffness index 6.000 mm: half-width") && out.contains("segments of 6.000 mm"), "{out}");
+}

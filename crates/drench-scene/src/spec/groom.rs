@@ -1,6 +1,6 @@
 //! `[[groom]]`: strands on a solid, and their style.
 
-use super::{Csm, Dftl, Pbd, Shade, Strand, StrandModel, WetHair};
+use super::{Csm, Dftl, Pbd, Shade, Strand, StrandModel, StrandTip, WetHair};
 use crate::declare::{section, tagged, words};
 use crate::expression::{Expression, SURFACE_VARIABLES};
 use crate::form::{
@@ -200,6 +200,10 @@ fn check_groom(groom: &Groom, table: &Table, place: Place, reader: &mut Reader) 
         let (vertices, most) = (groom.vertices, groom.vertices - 1);
         let message = format!("regions of half-width {widest} are wider than strands of {vertices} vertices");
         reader.error(at, message, format!("make the half-widths at most {most}, or `vertices` more"));
+    }
+    if groom.strand.model == StrandModel::Dftl && groom.strand.tip == StrandTip::Held {
+        let at = table.get("strand").map_or(place, |node| node.place);
+        reader.error(at, "`dftl` holds strands at the root only, but `tip` is held", "use model = \"csm\" or \"pbd\"");
     }
     if groom.tip_radius > groom.root_radius {
         let at = table.get("tip_radius").or(table.get("root_radius")).map_or(place, |node| node.place);

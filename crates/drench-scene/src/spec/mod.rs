@@ -29,7 +29,9 @@ pub use render::{
 };
 pub use simulation::Simulation;
 pub use solid::{Easing, Keyframe, Motion, Shape, Solid};
-pub use strand::{Csm, Dftl, Gradient, Interaction, Iterations, MassLaw, Pbd, Storage, Strand, StrandModel, StretchOf};
+pub use strand::{
+    Csm, Dftl, Gradient, Interaction, Iterations, MassLaw, Pbd, Storage, Strand, StrandModel, StrandTip, StretchOf,
+};
 pub use wetting::{Capillaries, Towel, WetHair, Wetting};
 
 use crate::declare::section;

@@ -26,6 +26,8 @@ section! {
         pub repulsion: Option<f64> = quantity(RATIO).at_least(0.0).at_most(1e6).optional_as("that of [interaction]"),
         /// Distance that strands keep from solids [m].
         pub contact_radius: f64 = quantity(LENGTH).at_least(0.0).at_most(1.0).or(5e-4),
+        /// What holds the far ends of the strands.
+        pub tip: StrandTip = word().or(StrandTip::Free),
     }
     example r#"
 [[groom]]
@@ -51,6 +53,16 @@ words! {
         Pbd = "pbd",
         /// Chain shape matching: any stiffness, any style, at the same cost [Rungjiratananon2012, 4].
         Csm = "csm",
+    }
+}
+
+words! {
+    /// What holds the far ends of strands.
+    pub enum StrandTip {
+        /// Nothing.
+        Free = "free",
+        /// The solid that they grow on, where the groom has them: hair that is tied up, loops, strings. Not with `dftl`.
+        Held = "held",
     }
 }
 

@@ -60,7 +60,7 @@ fn pendulum_dftl() -> Result<Measured, SimError> {
 }
 
 /// Mean period of two swings of a single segment.
-pub(super) fn pendulum_with(method: Method) -> Result<Measured, SimError> {
+fn pendulum_with(method: Method) -> Result<Measured, SimError> {
     let (length, angle, dt) = (0.5, 0.5_f64, 2e-4);
     let mut strand = BenchStrand::new(2, length, DVec3::NEG_Y, limp(), method, Tip::Free)?;
     strand.point_along(DVec3::new(angle.sin(), -angle.cos(), 0.0));
@@ -89,7 +89,7 @@ fn hanging_chain() -> Result<Measured, SimError> {
 }
 
 /// Time of one swing of the tip through x = 0, averaged over `halves` half swings.
-fn period(strand: &mut BenchStrand, dt: f64, halves: usize) -> Result<f64, SimError> {
+pub(super) fn period(strand: &mut BenchStrand, dt: f64, halves: usize) -> Result<f64, SimError> {
     let mut crossings = Vec::new();
     let mut before = strand.tip().x;
     for step in 1..200_000_u32 {

@@ -16,6 +16,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
             "duration": scene.duration(),
             "memory_bytes": estimate.memory_bytes,
             "steps": estimate.steps,
+            "warnings": estimate.warnings,
         });
         estimate.counts().for_each(|(name, count)| description[name] = count.into());
         text::json(&description);
@@ -31,6 +32,7 @@ pub fn check(arguments: &CheckArguments) -> Result<(), Failure> {
     rows.push(vec!["steps".to_owned(), text::count(estimate.steps)]);
     rows.extend(estimate.lines.iter().map(|(name, value)| vec![name.clone(), value.clone()]));
     text::line(&text::table(&["what", "how much"], &rows));
+    estimate.warnings.iter().for_each(|warning| text::line(&format!("warning: {warning}")));
     text::line("");
     text::line(&format!("drench run {}   simulates it", arguments.scene.scene));
     Ok(())

@@ -36,7 +36,7 @@ mod tests;
 
 pub use extent::{half_width_of, squared_stiffness};
 pub(crate) use rest::Rest;
-pub use rest::{index_of_rigidity, rigidity, rigidity_of_index};
+pub use rest::{half_width_of_rigidity, rigidity, rigidity_of_index, segment_of};
 pub(crate) use solve::{Scratch, solve};
 
 use crate::error::{PhysicsError, check};

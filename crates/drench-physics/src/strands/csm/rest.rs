@@ -4,6 +4,7 @@ use super::extent::{extent, half_width_of, squared_stiffness};
 use super::{HalfWidths, Parameters, REFERENCE_STEP, Stiffness, WIDEST};
 use crate::strands::StrandModel;
 use glam::{DVec3, Vec3};
+use std::f64::consts::PI;
 
 /// Weight on each end of a strand whose stiffness index is measured, 0.1 g [N] [Rungjiratananon2012, 4.7.2].
 const INDEX_WEIGHT: f64 = 1e-4 * 9.81;
@@ -13,18 +14,24 @@ pub fn rigidity(mass: f64, length: f64, half_width: f64) -> f64 {
     0.25 * mass * length.powi(4) * squared_stiffness(half_width) / (REFERENCE_STEP * REFERENCE_STEP)
 }
 
-/// Bending rigidity [N m2] that gives a stiffness index [m].
+/// Segment length [m] at which a straight strand with `mass` a length [kg/m] and regions of `half_width` has a bending rigidity [N m2].
+pub fn segment_of(mass: f64, rigidity: f64, half_width: f64) -> f64 {
+    (4.0 * rigidity * REFERENCE_STEP * REFERENCE_STEP / (mass * squared_stiffness(half_width))).powf(0.25)
+}
+
+/// Half-width of the regions that give a strand with `mass` a length [kg/m] and segments of `length` [m] a bending rigidity [N m2].
+pub fn half_width_of_rigidity(mass: f64, length: f64, rigidity: f64) -> f64 {
+    half_width_of((4.0 * rigidity * REFERENCE_STEP * REFERENCE_STEP / (mass * length.powi(4))).min(1e12))
+}
+
+/// Bending rigidity [N m2] that gives a stiffness index [m] to a strand whose half, a leg, weighs `leg` [kg].
 ///
 /// Hung over a hook, each leg is an elastica with B t'^2 / 2 = T (1 - sin t) where t is its angle from the horizontal; it comes to
 /// hang at the distance sqrt(2 B / T) from the hook. With two legs B = T D^2 / 8, which is E = pi T D^2 / (2 A^2) for a round
-/// fibre of cross-section A [Rungjiratananon2012, eq. 4.20; there A is called the linear density].
-pub fn rigidity_of_index(index: f64) -> f64 {
-    0.125 * INDEX_WEIGHT * index * index
-}
-
-/// Stiffness index [m] of a bending rigidity [N m2].
-pub fn index_of_rigidity(rigidity: f64) -> f64 {
-    (8.0 * rigidity / INDEX_WEIGHT).sqrt()
+/// fibre of cross-section A [Rungjiratananon2012, eq. 4.20; there A is called the linear density]. T is the weight on the end and, which the
+/// text leaves out, that of the leg itself: it bends close to the hook, which bears both.
+pub fn rigidity_of_index(index: f64, leg: f64) -> f64 {
+    0.125 * (INDEX_WEIGHT + 9.81 * leg) * index * index
 }
 
 /// Rest shape and regions of every vertex.
@@ -43,6 +50,7 @@ impl Rest {
         for strand in model.offsets.windows(2) {
             let (from, to) = (strand[0] as usize, strand[1] as usize);
             let reach: f64 = model.lengths[from..to].iter().map(|l| f64::from(*l)).sum();
+            let leg = 0.5 * model.masses[from..to].iter().map(|m| f64::from(*m)).sum::<f64>();
             let mut arc = 0.0;
             for i in from..to {
                 let segment = if i == from { DVec3::ZERO } else { positions[i] - positions[i - 1] };
@@ -54,7 +62,9 @@ impl Rest {
                     Stiffness::HalfWidths(widths) => HalfWidths::at(&widths, arc / reach),
                     Stiffness::Fibre => half_width_of(fibre(model, i, i + 1 < to)),
                     Stiffness::Index(index) => {
-                        half_width_of(of_rigidity(model, i, i + 1 < to, rigidity_of_index(index)))
+                        let mass = model.material.density * PI * f64::from(model.radii[i]).powi(2);
+                        let length = length_at(model, i, i + 1 < to);
+                        half_width_of_rigidity(mass, length, rigidity_of_index(index, leg))
                     }
                 };
                 rest.extents.push(extent(half_width.min(widest)) as f32);
@@ -80,11 +90,4 @@ fn fibre(model: &StrandModel, i: usize, has_next: bool) -> f64 {
     let material = &model.material;
     let stiffness = material.shape * material.youngs_modulus * f64::from(model.radii[i]).powi(2) / material.density;
     (stiffness * REFERENCE_STEP * REFERENCE_STEP / length_at(model, i, has_next).powi(4)).min(1e12)
-}
-
-/// q^2 that gives a bending rigidity [N m2] at vertex `i`.
-fn of_rigidity(model: &StrandModel, i: usize, has_next: bool, rigidity: f64) -> f64 {
-    let mass = model.material.density * std::f64::consts::PI * f64::from(model.radii[i]).powi(2);
-    let length = length_at(model, i, has_next);
-    (4.0 * rigidity * REFERENCE_STEP * REFERENCE_STEP / (mass * length.powi(4))).min(1e12)
 }
