@@ -32,3 +32,23 @@ fn comes_out(place: &Place, name: &str) {
         assert!(error.abs() <= 1e-9, "{name}: water error {error} in frame {}", frame["frame"]);
     }
 }
+
+#[test]
+fn scenes_of_hair_notice_that_what_they_show_is_gone() {
+    let place = Place::new();
+    let limp = |grooms: &[&str]| -> String {
+        grooms.iter().map(|groom| format!(" --set groom.{groom}.csm.half_width=0")).collect::<String>()
+    };
+    let cases = [
+        ("wind-styles", "bodies.curly.straightness", limp(&["straight", "curly", "mixed"])),
+        ("wind-styles", "bodies.curly.centre.x", " --set air.drag=0".to_owned()),
+        ("full-head", "bodies.hair.centre.x", " --set air.drag=0".to_owned()),
+        ("drape", "bodies.w5.height", " --set groom.w5.csm.half_width=3".to_owned()),
+    ];
+    for (scene, figure, change) in cases {
+        let line = format!("run {scene} --size tiny --no-render --force --out {scene}{change}");
+        let ended = place.drench(&line).exits(1);
+        let noticed = ended.out.lines().any(|line| line.starts_with("FAIL") && line.contains(figure));
+        assert!(noticed, "{line}: {}", ended.out);
+    }
+}
