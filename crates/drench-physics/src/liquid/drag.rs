@@ -20,6 +20,7 @@
 //! end at (ε ρ v + φ ρ_f u) / (ε ρ + φ ρ_f).
 
 use super::fields::{Fields, dot};
+use super::kernel::CubicSpline;
 use super::rows::PIECE;
 use super::walls::Walls;
 use super::{Foreign, Material};
@@ -39,6 +40,15 @@ fn rate(speed: f32, diameter: f32, void: f32, viscosity: f32) -> f32 {
     0.75 * root * root * void.powf(1.0 - crowd) / diameter
 }
 
+/// The liquid that flows, and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow<'a> {
+    pub material: &'a Material,
+    pub kernel: &'a CubicSpline,
+    /// Step [s].
+    pub dt: f64,
+}
+
 /// What drag works with, made anew in every step.
 #[derive(Debug, Default)]
 pub(crate) struct Drag {
@@ -49,16 +59,14 @@ pub(crate) struct Drag {
 }
 
 impl Drag {
-    /// Lets liquid and foreign particles drag each other along for `dt` [s]. `scale` is that of the kernel [1/m3], `support` its radius [m].
+    /// Lets liquid and foreign particles drag each other along.
     pub fn act(
         &mut self,
         fields: &mut Fields,
         foreign: &Walls,
         given: &Foreign,
         impulses: &mut [DVec3],
-        material: &Material,
-        [scale, support]: [f64; 2],
-        dt: f64,
+        Flow { material, kernel, dt }: Flow,
     ) {
         if foreign.len() == 0 {
             return;
@@ -73,7 +81,7 @@ impl Drag {
                 None => [0.0, heavy as f32, given.drag as f32],
             }
         }));
-        let (narrow, scale) = ((1.0 / support) as f32, (scale / material.density) as f32);
+        let (narrow, scale) = ((1.0 / kernel.support) as f32, (kernel.scale / material.density) as f32);
         let (nu, dt) = (material.kinematic_viscosity() as f32, dt as f32);
         // V W: the spline in one piece, W/k = 2 (1 - q)³ - 8 (1/2 - q)³, without what is negative.
         let part = |offset: f32x4, b: usize| {

@@ -1,7 +1,7 @@
 //! One substep of a liquid. Read [`solve`] and `Step::advance` from top to bottom: they are the algorithm.
 
 use super::dfsph::{self, Solved};
-use super::drag::Drag;
+use super::drag::{Drag, Flow};
 use super::fields::{Fields, dot};
 use super::floaters::Floaters;
 use super::guard::Guard;
@@ -441,8 +441,8 @@ impl Step<'_, '_> {
     /// Liquid and the foreign particles around it come to the same velocity.
     fn apply_drag(&self, scratch: &mut LiquidScratch) {
         let LiquidScratch { fields, foreign, foreign_impulses, drag, .. } = scratch;
-        let (material, kernel) = (&self.model.material, [self.frame.kernel.scale, self.frame.kernel.support]);
-        drag.act(fields, foreign, &self.surroundings.foreign, foreign_impulses, material, kernel, self.dt);
+        let flow = Flow { material: &self.model.material, kernel: &self.frame.kernel, dt: self.dt };
+        drag.act(fields, foreign, &self.surroundings.foreign, foreign_impulses, flow);
     }
 
     /// Lets pressure act on the velocities.
