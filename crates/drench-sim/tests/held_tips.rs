@@ -1,4 +1,5 @@
 //! Strands whose tips are held too: by the solid that they grow on.
+#![allow(clippy::unwrap_used)]
 
 use drench_scene::Source;
 use drench_sim::Simulation;
@@ -36,7 +37,7 @@ strand = {{ model = "{model}", tip = "{tip}" }}
     Simulation::build(&scene).expect("a harp")
 }
 
-/// Tips of the strings in the frame of the post [m], and the lowest point of all strings below the straight line to the tip.
+/// Tips of the strings in the frame of the post [m].
 fn tips(simulation: &Simulation) -> Vec<DVec3> {
     let frame = simulation.frame();
     let post = frame.solids.iter().find(|solid| solid.name == "post").unwrap().pose.unwrap();
