@@ -1,5 +1,7 @@
 //! Liquid in scenes: as dense as asked for, and kept in by solids that move and deform.
 
+#![allow(clippy::unwrap_used)]
+
 use drench_scene::{Size, Source};
 use drench_sim::Simulation;
 use glam::DVec3;
