@@ -212,6 +212,137 @@ fn capillary_water_spreads_as_the_heat_equation_says_along_hair_and_across_it() 
     }
 }
 
+/// Variance along the strands [m2] of a small ball of water in slanting hair after 0.4 s, taken in so many steps.
+fn variance_after(steps: u32) -> f64 {
+    let (mut medium, mut fibre) = idle();
+    (medium.along, medium.across, medium.voxel, medium.estimate) = (2e-5, 5e-6, 2e-3, Estimate::Count);
+    fibre.between = 50.0;
+    let way = DVec3::new(1.0, 2.0, 0.5).normalize();
+    let (u, v) = (way.any_orthonormal_vector(), way.cross(way.any_orthonormal_vector()));
+    let place = |k: i32| (u * f64::from(k % 20 - 10) + v * f64::from(k / 20 - 10)) * 1e-3 - way * 0.03;
+    let mut bath =
+        Bath::new(Bundle::new(&(0..400).map(place).collect::<Vec<_>>(), way, 61, 1e-3), medium, fibre, [0.0; 2]);
+    let middles: Vec<DVec3> = (0..bath.water.around.len())
+        .map(|i| 0.5 * (bath.bundle.positions[i] + bath.bundle.positions[i.saturating_sub(1)]))
+        .collect();
+    let inside = (0..middles.len()).filter(|i| i % 61 != 0 && middles[*i].length() < 3e-3);
+    inside.for_each(|i| bath.water.around[i] = 1e-8);
+    for _ in 0..steps {
+        bath.step(0.4 / f64::from(steps));
+    }
+    let moment =
+        |power: i32| (0..middles.len()).map(|i| bath.water.around[i] * middles[i].dot(way).powi(power)).sum::<f64>();
+    moment(2) / moment(0) - (moment(1) / moment(0)).powi(2)
+}
+
+#[test]
+fn one_long_step_spreads_water_as_far_as_many_short_ones() {
+    let (short, long) = (variance_after(40), variance_after(1));
+    assert!((long / short - 1.0).abs() < 0.03, "{long} {short}");
+}
+
+#[test]
+fn spreading_that_is_too_fast_for_its_voxels_neither_hangs_nor_loses_water() {
+    let medium = Medium { along: 0.01, across: 0.01, voxel: 2e-3, ..idle().0 };
+    let mut bath = Bath::new(Bundle::hanging(5, 1e-3, 12, 2e-3), medium, idle().1, [0.0; 2]);
+    bath.water.around[6] = 1e-8;
+    for _ in 0..3 {
+        // Two million steps of the fastest voxel.
+        bath.step(100.0);
+    }
+    let total: f64 = bath.water.around.iter().sum();
+    assert!((total / 1e-8 - 1.0).abs() < 1e-9 && bath.water.around.iter().all(|&w| w >= 0.0), "{total:e}");
+    let most = bath.water.around.iter().fold(0.0_f64, |most, &w| most.max(w));
+    assert!(most < 8.0 * total / (25.0 * 11.0), "{most} of {total}");
+}
+
+#[test]
+fn a_hair_is_not_its_own_neighbour() {
+    let (medium, fibre) = idle();
+    let medium = Medium { estimate: Estimate::Spacing(1e-3), ..medium };
+    let between = |roots: &[DVec3], hairs: f64| {
+        let bundle = Bundle::new(roots, DVec3::NEG_Y, 9, 1e-3);
+        let hair = Hair::new(medium, &[bundle.groom(Fibre { hairs, ..fibre })]).unwrap();
+        let voxels = hair::survey(&hair, &HairWater::new(&hair, &[[0.0; 2]]), &bundle.positions).unwrap();
+        voxels[0].between[1] / (fibre.between * hairs * 1e-7 * voxels[0].length / 1e-3)
+    };
+    let here = DVec3::new(2e-3, 4.5e-3, 2e-3);
+    assert!(between(&[here], 1.0) < 1e-6);
+    // One neighbour that goes through the same 3.5 mm of a voxel of 5 mm.
+    let share = |others: f64| 1.0 - (-std::f64::consts::PI * others * 3.5e-3 / 125e-9 * 1e-6_f64).exp();
+    let pair = between(&[here, here + DVec3::X * 1e-3], 1.0);
+    assert!((pair / share(1.0) - 1.0).abs() < 1e-5, "{pair} {}", share(1.0));
+    let strand = between(&[here], 15.0);
+    assert!((strand / share(14.0) - 1.0).abs() < 1e-5, "{strand} {}", share(14.0));
+}
+
+#[test]
+fn a_strand_that_stands_for_many_hairs_has_their_share_of_room_and_of_free_water() {
+    let (medium, fibre) = idle();
+    let medium = Medium { estimate: Estimate::Count, ..medium };
+    let bundle = |x: f64| Bundle::new(&[DVec3::new(x, 4e-3, 2e-3)], DVec3::NEG_Y, 2, 2e-3);
+    let (lone, lock) = (bundle(1e-3), bundle(2e-3));
+    let positions = [&lone.positions[..], &lock.positions].concat();
+    let run = |medium: Medium, fibre: Fibre, steps: u32| {
+        let grooms = [lone.groom(fibre), lock.groom(Fibre { hairs: 19.0, ..fibre })];
+        let hair = Hair::new(medium, &grooms).unwrap();
+        let mut water = HairWater::new(&hair, &[[0.0; 2]; 2]);
+        (water.around[1], water.around[3]) = (1e-6, 1e-6);
+        let mut velocities = vec![DVec3::ZERO; 4];
+        for _ in 0..steps {
+            let mut none =
+                Liquid { positions: &[], velocities: &[], masses: &mut [], radius: 1e-3, full: f64::INFINITY };
+            let strands = Strands { positions: &positions, velocities: &mut velocities };
+            let around = Surroundings { gravity: DVec3::ZERO, towels: &[] };
+            let scratch = &mut HairScratch::default();
+            hair::step(&hair, &mut water, scratch, strands, &mut none, &around, 0.1, &mut Vec::new()).unwrap();
+        }
+        water
+    };
+    // Room for 0.8 of the mass of 20 hairs, a twentieth of it at the lone one.
+    let water = run(medium, fibre, 1);
+    let room = 0.8 * 1e-7;
+    assert!((water.free[1] / (1e-6 - room) - 1.0).abs() < 1e-6, "{:e}", water.free[1]);
+    assert_eq!(water.free[3], 0.0);
+    // Free water has the same thickness on all hairs in the end.
+    let water = run(Medium { level: 10.0, ..medium }, Fibre { between: 0.0, ..fibre }, 100);
+    assert!((water.free[3] / water.free[1] - 19.0).abs() < 1e-6, "{}", water.free[3] / water.free[1]);
+    assert!((water.free[1] + water.free[3] - 2e-6).abs() < 1e-15);
+}
+
+#[test]
+fn water_does_not_flicker_between_hair_and_drops() {
+    // Full hair whose fibres make a little room in every step, and a drop at rest within it.
+    let (medium, fibre) = idle();
+    let medium = Medium { estimate: Estimate::Count, ..medium };
+    let fibre = Fibre { soak: 0.5, ..fibre };
+    let mut bath = Bath::new(Bundle::hanging(4, 1e-3, 8, 4e-3), medium, fibre, [0.0; 2]);
+    for i in 0..bath.water.around.len() {
+        bath.water.around[i] = (fibre.between + fibre.around) * f64::from(bath.hair.masses()[i]);
+    }
+    let position = DVec3::new(2e-3, -7.5e-3, 2e-3);
+    bath.liquid.add(&[Droplet { position, velocity: DVec3::ZERO, mass: FULL, birth: 0.0 }]);
+    let sips = (0..600).filter(|_| bath.step(2e-3).taken > 0.0).count();
+    assert!((1..=4).contains(&sips), "{sips}");
+    // Hair that holds too much: what has dripped stays out, however slowly it falls away.
+    let medium = Medium { delay: 0.02, ..Medium::default() };
+    let mut bath = Bath::new(Bundle::hanging(6, 1e-3, 12, 4e-3), medium, Fibre::default(), [1.0, 0.0]);
+    for i in 0..bath.water.around.len() {
+        bath.water.around[i] = 3.0 * f64::from(bath.hair.masses()[i]);
+    }
+    let (mut dripped, mut taken) = (0.0, 0.0);
+    for _ in 0..500 {
+        let tally = bath.step(2e-3);
+        (dripped, taken) = (dripped + tally.dripped, taken + tally.taken);
+        let LiquidState { positions, velocities, .. } = &mut bath.liquid;
+        for (x, v) in positions.iter_mut().zip(velocities) {
+            v.y -= 9.81 * 2e-3;
+            *x += *v * 2e-3;
+        }
+    }
+    assert!(dripped > 3.0 * FULL && taken < 0.02 * dripped, "{taken:e} of {dripped:e}");
+}
+
 #[test]
 fn a_voxel_takes_what_fits_and_leaves_the_rest() {
     let (medium, fibre) = idle();
@@ -266,6 +397,20 @@ fn what_makes_no_sense_is_refused() {
     ] {
         assert!(message.contains(name), "{message}");
     }
+    // What reaches across too many voxels would take for ever.
+    let thin = Medium { voxel: 1e-4, ..medium };
+    let message = Cohesion { reach: 2e-3, pull: 1.0 }.check(&thin, 0.0).unwrap_err().to_string();
+    assert!(message.contains("reach") && message.contains("make `voxel` larger"), "{message}");
+    assert!(Cohesion { reach: 1e-3, pull: 1.0 }.check(&thin, 0.0).is_ok());
+    assert!(Cohesion { reach: 1e-3, pull: 1.0 }.check(&thin, 1e-3).is_err());
+    let hair = Hair::new(thin, &[groom(fibre)]).unwrap();
+    let mut liquid = Liquid { positions: &[], velocities: &[], masses: &mut [], radius: RADIUS, full: FULL };
+    let mut velocities = vec![DVec3::ZERO; bundle.positions.len()];
+    let strands = Strands { positions: &bundle.positions, velocities: &mut velocities };
+    let around = Surroundings { gravity: DVec3::ZERO, towels: &[] };
+    let (mut water, scratch) = (HairWater::new(&hair, &[[0.0; 2]]), &mut HairScratch::default());
+    let refused = hair::step(&hair, &mut water, scratch, strands, &mut liquid, &around, 1e-3, &mut Vec::new());
+    assert!(refused.unwrap_err().to_string().contains("make `voxel` larger"));
     // Hair that holds nothing is only odd.
     let mut bath = Bath::new(
         Bundle::hanging(3, 1e-3, 5, 2e-3),
@@ -338,15 +483,16 @@ fn wet_strands_attract_hold_and_let_go_at_the_stated_reach() {
 }
 
 #[test]
-fn strands_that_bridges_hold_are_one_clump() {
+fn strands_that_bridges_have_drawn_together_are_one_clump() {
     let (medium, fibre) = idle();
-    // Three in a row, two, and one that is far away; the last of the three only reaches the second.
-    let roots = [0.0, 1.0, 2.0, 30.0, 31.0, 60.0].map(|x| DVec3::X * (x * 1e-3));
-    let mut bath = Bath::new(Bundle::new(&roots, DVec3::NEG_Y, 21, 2e-3), medium, fibre, [0.0; 2]);
     let masses = vec![0.0; 6 * 21];
     let radii = vec![4e-5; masses.len()];
     let cohesion = Cohesion { reach: 1.5e-3, pull: 1e-3 };
-    let mut clumps = |dampness: f64| {
+    let clumps = |apart: f64, dampness: f64| {
+        // Three in a row, two, and one that is far away; the last of the three is only close to the second.
+        let roots = [0.0, apart, 2.0 * apart, 0.03, 0.03 + apart, 0.06].map(|x| DVec3::X * x);
+        let mut bath = Bath::new(Bundle::new(&roots, DVec3::NEG_Y, 21, 2e-3), medium, fibre, [0.0; 2]);
+        let mut bridges = 0;
         let room = fibre.between + fibre.around;
         for i in 0..masses.len() {
             bath.water.around[i] = dampness * room * f64::from(bath.hair.masses()[i]);
@@ -359,14 +505,16 @@ fn strands_that_bridges_hold_are_one_clump() {
                 inverse_masses: &masses,
                 radii: &radii,
             };
-            hair::cling(&bath.hair, &mut bath.water, &mut bath.scratch, &cohesion, strands, 1e-3).unwrap();
+            bridges = hair::cling(&bath.hair, &mut bath.water, &mut bath.scratch, &cohesion, strands, 1e-3).unwrap();
         }
-        hair::clumps(&bath.hair, &bath.water, 0)
+        (hair::clumps(&bath.hair, &bath.water, &cohesion, 0, &bath.bundle.positions, &radii), bridges > 0)
     };
-    assert_eq!(clumps(0.0), 6);
-    assert_eq!(clumps(1.0), 3);
-    // Half full they reach across 0.75 mm only: bridges break.
-    assert_eq!(clumps(0.5), 6);
+    assert_eq!(clumps(0.3e-3, 0.0), (6, false));
+    assert_eq!(clumps(0.3e-3, 1.0), (3, true));
+    // A tenth full they reach across 0.15 mm only.
+    assert_eq!(clumps(0.3e-3, 0.1), (6, false));
+    // Bridges that have not drawn them together do not make a clump.
+    assert_eq!(clumps(1e-3, 1.0), (6, true));
 }
 
 #[test]

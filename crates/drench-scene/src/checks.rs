@@ -139,21 +139,40 @@ fn motions(scene: &Scene, root: &Node, reader: &mut Reader) {
     }
 }
 
-/// Hair must fit into the voxels in which it gets wet.
+/// Voxels across which wet hair reaches at most, and particles of its liquid: every vertex and every particle looks at all of them.
+const WIDEST: f64 = 16.0;
+
+/// Hair must fit into the voxels in which it gets wet, and these must not be small against what reaches across them.
 fn voxels(scene: &Scene, root: &Node, reader: &mut Reader) {
-    let voxel = scene.voxel();
-    let place = || root.as_table()?.get("wetting")?.as_table()?.get("voxel").map(|node| node.place);
-    for groom in scene.grooms.iter().filter(|groom| groom.wet.is_some() && groom.root_radius > voxel) {
+    if scene.grooms.iter().all(|groom| groom.wet.is_none()) {
+        return;
+    }
+    let edge = scene.voxel();
+    let wetting = root.as_table().and_then(|table| table.get("wetting"));
+    let given = |key: &str| wetting?.as_table()?.get(key);
+    for groom in scene.grooms.iter().filter(|groom| groom.wet.is_some() && groom.root_radius > edge) {
         let radius = groom.root_radius;
         reader.problems.push(Problem {
-            place: place(),
+            place: given("voxel").map(|node| node.place),
             key: "wetting.voxel".into(),
             message: format!(
-                "voxels of {voxel} m are smaller than the radius of the hair of groom `{}`, {radius} m",
+                "voxels of {edge} m are smaller than the radius of the hair of groom `{}`, {radius} m",
                 groom.name
             ),
             help: format!("make `voxel` at least {radius}, or `root_radius` smaller"),
         });
+    }
+    let spacing = scene.liquid.as_ref().map(|liquid| liquid.spacing);
+    let wide = [("reach", "wet strands cling across", scene.wetting.reach)].into_iter();
+    let wide = wide.chain(spacing.map(|spacing| ("voxel", "particles of the liquid are apart by", spacing)));
+    for (key, what, length) in wide.filter(|(_, _, length)| *length > WIDEST * edge) {
+        let place = given(key).or(given("voxel")).or(wetting).map(|node| node.place);
+        let message = format!("{what} {length} m, more than {WIDEST} voxels of {edge} m");
+        let help = match key {
+            "reach" => format!("make `reach` at most {} m, or `voxel` at least {} m", WIDEST * edge, length / WIDEST),
+            _ => format!("make `voxel` at least {} m", length / WIDEST),
+        };
+        reader.problems.push(Problem { place, key: format!("wetting.{key}"), message, help });
     }
 }
 

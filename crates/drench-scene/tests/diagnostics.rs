@@ -388,10 +388,20 @@ fn wet_hair_that_makes_no_sense_is_refused_with_a_fix() {
         (format!("{GOOD}\n[wetting]\nlevel = -1\n"), "level"),
         (format!("{GOOD}\n[wetting]\ndelay = -1\n"), "delay"),
         (format!("{GOOD}\n[wetting]\nreach = -1\n"), "reach"),
+        (format!("{}\n[wetting]\nvoxel = 1e-3\nreach = 0.02\n", groom("wet = {}")), "`voxel` at least 0.00125 m"),
+        (
+            format!(
+                "{}\n[wetting]\nvoxel = 1e-4\nreach = 0\n[liquid]\nspacing = 0.002\n\
+                 [[liquid.fill]]\nkind = \"box\"\nlow = [0, 0, 0]\nhigh = [0.1, 0.1, 0.1]\n",
+                groom("wet = {}")
+            ),
+            "`voxel` at least 0.000125 m",
+        ),
     ] {
         let problems = read(&text).unwrap_err();
         let one = problems.iter().next().unwrap();
-        assert!((one.key.contains(part) || one.message.contains(part)) && !one.help.is_empty(), "{part}: {problems}");
+        let told = [&one.key, &one.message, &one.help].into_iter().any(|text| text.contains(part));
+        assert!(told && !one.help.is_empty(), "{part}: {problems}");
     }
     for one in ["inside = 0.1", "between = 0.1", "around = 0.1"] {
         let others = ["inside", "between", "around"].into_iter().filter(|key| !one.starts_with(key));

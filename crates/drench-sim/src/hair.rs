@@ -79,6 +79,8 @@ pub fn build(scene: &Scene, strands: &[StrandBody]) -> Result<Option<(HairBody, 
         let bundle = model.fibre(number).hairs.sqrt() as f32;
         radii.extend(body.radii().iter().map(|radius| radius * bundle));
     }
+    let thickest = radii.iter().fold(0.0_f32, |most, radius| most.max(*radius));
+    cohesion.check(model.medium(), f64::from(thickest)).map_err(SimError::Wetting)?;
     Ok(Some((HairBody { model, grooms, of_groom, cohesion, inverse_masses, radii }, water)))
 }
 
@@ -178,7 +180,7 @@ pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
         _ => 0.0,
     }));
     // Without a liquid in the scene hair has nothing to drip into, and keeps what it has.
-    let [full, radius] = model.liquid.as_ref().map_or([f64::INFINITY, body.model.medium().voxel], |liquid| {
+    let [full, radius] = model.liquid.as_ref().map_or([f64::INFINITY, 0.5 * body.model.medium().voxel], |liquid| {
         [liquid.model.particle_mass(), 0.5 * liquid.model.spacing]
     });
     let liquid = &mut state.liquid;
@@ -448,7 +450,14 @@ pub fn measure(model: &Model, state: &State, groom: usize, dripping: &Dripping) 
         }
     }
     let [drips, dripping] = dripping.rates(number);
-    let clumps = hair::clumps(&body.model, &state.hair, number);
+    let clumps = hair::clumps(
+        &body.model,
+        &state.hair,
+        &body.cohesion,
+        number,
+        &state.strands[groom].positions,
+        &body.radii[range.clone()],
+    );
     let figures = HairStats {
         water,
         content: water / hair,

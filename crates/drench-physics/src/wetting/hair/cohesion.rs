@@ -15,7 +15,7 @@
 //! Bridges last from step to step; new ones are looked for in a part of the strands at a time.
 
 use super::grid::{Grid, hand_out};
-use super::{Hair, HairScratch, HairWater};
+use super::{Hair, HairScratch, HairWater, Medium, WIDEST, WIDEST_SAID};
 use crate::collision::segments::Segment;
 use crate::error::{PhysicsError, check};
 use crate::wetting::filled;
@@ -44,6 +44,16 @@ pub struct Cohesion {
     pub reach: f64,
     /// Force for each length of strand [N/m].
     pub pull: f64,
+}
+
+impl Cohesion {
+    /// Refuses what makes no sense for strands of which the thickest has this radius [m].
+    pub fn check(&self, medium: &Medium, thickest: f64) -> Result<(), PhysicsError> {
+        check("reach of wet strands", self.reach, "0 or more", |x| x >= 0.0)?;
+        check("pull of wet strands", self.pull, "0 or more", |x| x >= 0.0)?;
+        let widest = (self.reach + 2.0 * thickest) / medium.voxel;
+        check("reach of wet strands and their thickness over the edge of a voxel", widest, WIDEST_SAID, |x| x <= WIDEST)
+    }
 }
 
 /// The strands of all grooms, one after the other.
@@ -96,9 +106,19 @@ pub(super) struct Work {
 /// Part of a strand, from its tip, that counts when it is asked whether two strands hang together.
 const TIP: f64 = 0.25;
 
-/// How many groups a groom's strands form: those that bridges near their tips hold together are one, and one that nothing holds is one
-/// by itself.
-pub fn clumps(hair: &Hair, water: &HairWater, groom: usize) -> u64 {
+/// Gap that a bridge has closed, over the reach of full strands. One that is wider has only been found: nothing has come together yet.
+const CLOSED: f64 = 0.25;
+
+/// How many groups a groom's strands form: those that bridges near their tips have drawn together are one, and one that nothing holds is one
+/// by itself. Positions [m] and radii [m] are those of the groom.
+pub fn clumps(
+    hair: &Hair,
+    water: &HairWater,
+    cohesion: &Cohesion,
+    groom: usize,
+    positions: &[DVec3],
+    radii: &[f32],
+) -> u64 {
     let vertices = hair.vertices(groom);
     if vertices.is_empty() {
         return 0;
@@ -117,11 +137,16 @@ pub fn clumps(hair: &Hair, water: &HairWater, groom: usize) -> u64 {
         let (root, end) = (hair.offsets[strand] as usize, hair.offsets[strand + 1] as usize);
         end - ((TIP * (end - root) as f64) as usize).max(1)..end
     };
+    let closed = |i: usize, segment: usize| {
+        let (i, j) = (i - vertices.start, segment - vertices.start);
+        let nearest = Segment { from: positions[j - 1], to: positions[j] }.nearest(positions[i]);
+        positions[i].distance(nearest) - f64::from(radii[i] + radii[j]) <= CLOSED * cohesion.reach
+    };
     for strand in strands.clone() {
-        let bridges = near_tip(strand).flat_map(|i| water.bridges[i]).filter(|&segment| segment != NONE);
-        for segment in bridges.map(|segment| segment as usize) {
+        let bridges = near_tip(strand).flat_map(|i| water.bridges[i].map(|segment| (i, segment)));
+        for (i, segment) in bridges.filter(|&(_, segment)| segment != NONE).map(|(i, segment)| (i, segment as usize)) {
             let other = hair.strands[segment] as usize;
-            if strands.contains(&other) && near_tip(other).contains(&segment) {
+            if strands.contains(&other) && near_tip(other).contains(&segment) && closed(i, segment) {
                 let (a, b) = (leader(&mut leaders, strand - first), leader(&mut leaders, other - first));
                 leaders[a.max(b)] = a.min(b);
             }
@@ -140,8 +165,8 @@ pub fn cling(
     dt: f64,
 ) -> Result<u64, PhysicsError> {
     check("dt", dt, "positive", |x| x > 0.0)?;
-    check("reach of wet strands", cohesion.reach, "0 or more", |x| x >= 0.0)?;
-    check("pull of wet strands", cohesion.pull, "0 or more", |x| x >= 0.0)?;
+    let thickest = strands.radii.iter().fold(0.0_f32, |most, radius| most.max(*radius));
+    cohesion.check(&hair.medium, f64::from(thickest))?;
     let vertices = hair.masses.len();
     for (what, got) in [
         ("positions", strands.positions.len()),
@@ -159,7 +184,6 @@ pub fn cling(
     let HairScratch { grid, bonds: work, .. } = scratch;
     work.saturate(hair, water);
     work.part(hair);
-    let thickest = strands.radii.iter().fold(0.0_f32, |most, radius| most.max(*radius));
     let scene = Scene { hair, grid, cohesion, saturation: &work.saturation, strands: &strands, thickest, dt };
     let phase = water.phase % (2 * PATIENCE);
     water.phase = water.phase.wrapping_add(1);
@@ -354,7 +378,7 @@ impl Scene<'_> {
         }
         let x = self.strands.positions[i];
         let reach = self.cohesion.reach + f64::from(self.strands.radii[i] + self.thickest);
-        let (low, high) = (self.grid.coordinates(x - reach), self.grid.coordinates(x + reach));
+        let (low, high) = self.grid.around(x, reach);
         let mut found = [(f64::INFINITY, NONE); BRIDGES];
         for z in low.z..=high.z {
             for y in low.y..=high.y {

@@ -260,6 +260,12 @@ impl Grid {
         voxel_of(p, self.edge)
     }
 
+    /// The first and the last of the voxels that may hold hair within `reach` of a point [m]: none if it is far from all hair.
+    pub(super) fn around(&self, p: DVec3, reach: f64) -> (IVec3, IVec3) {
+        let (low, high) = (self.low * EDGE, (self.low + self.size) * EDGE - 1);
+        (self.coordinates(p - reach).max(low), self.coordinates(p + reach).min(high))
+    }
+
     /// Coordinates of a voxel.
     pub(super) fn place(&self, voxel: usize) -> IVec3 {
         let cell = (voxel % BLOCK) as i32;

@@ -48,7 +48,7 @@ pub(super) fn take_in(medium: &Medium, grid: &Grid, voxels: &mut Voxels, liquid:
 
 /// Tells the voxels around a particle that there is liquid.
 fn surround(grid: &Grid, voxels: &mut Voxels, x: DVec3, reach: f64, part: f64) {
-    let (low, high) = (grid.coordinates(x - reach), grid.coordinates(x + reach));
+    let (low, high) = grid.around(x, reach);
     for z in low.z..=high.z {
         for y in low.y..=high.y {
             for x in low.x..=high.x {

@@ -6,7 +6,7 @@
 //!
 //! | symbol | meaning | where |
 //! |---|---|---|
-//! | l_iv, L_v | length of segment i in voxel v, and of all segments | [`grid`] |
+//! | l_iv, L_v | length of segment i in voxel v, and of all hairs | [`grid`] |
 //! | W_s, W_c, W_f | capacities: [`Fibre::inside`], [`Fibre::between`], [`Fibre::around`] times the mass of hair | [`voxels`] |
 //! | w_i = s_i + m_i | water of segment i [kg] | [`HairWater`] |
 //! | T_v = sum l u u^T / L_v | orientation tensor | [`voxels`] |
@@ -22,7 +22,7 @@
 //!   in steps short enough that no voxel becomes fuller than the fullest around it.
 //! - (10) averages signed tangents, of which opposite ones cancel. Here the tensor u u^T is averaged, and [`selling`] turns it into links with weights that
 //!   are never negative, so that water follows hair in any direction, not only along the axes.
-//! - (17) shares a voxel's capillaries by l_iv / L_v.
+//! - (17) shares a voxel's capillaries by n_i l_iv / L_v, n_i the hairs that the strand stands for.
 //! - (18) and the rules of free flow are implicit in time along each strand: they are stable and positive at any step.
 //! - Water inside the fibre is a quantity of its own that fills at a rate ([`Fibre::soak`]); at a high rate it is (7).
 //! - (5) gives capillaries to any voxel with two segments, be they of one strand, and however large the voxel. [`Estimate::Spacing`] counts the hairs that have a
@@ -54,6 +54,10 @@ use rayon::prelude::*;
 use spread::Links;
 use voxels::Voxels;
 
+/// Voxels that anything reaches across at most: every point looks at all of them.
+pub const WIDEST: f64 = 16.0;
+const WIDEST_SAID: &str = "between 0 and 16: make `voxel` larger";
+
 /// Gravity that drives free water at its full speed [m/s2].
 const FULL_GRAVITY: f64 = 9.81;
 
@@ -83,7 +87,7 @@ pub struct Medium {
 pub enum Estimate {
     /// All of it if there are two segments or more, none otherwise: the text's rule.
     Count,
-    /// The part that has a neighbour within this distance between axes [m], if hairs are scattered: 1 - exp(-pi n d^2) with n hairs an area.
+    /// The part that has a neighbour within this distance between axes [m], if hairs are scattered: 1 - exp(-pi n d^2) with n other hairs an area.
     Spacing(f64),
 }
 
@@ -431,6 +435,12 @@ pub fn step(
     drips: &mut Vec<Drip>,
 ) -> Result<Tally, PhysicsError> {
     check("dt", dt, "positive", |x| x > 0.0)?;
+    check(
+        "spacing of the liquid over the edge of a voxel",
+        2.0 * liquid.radius / hair.medium.voxel,
+        WIDEST_SAID,
+        |x| (0.0..=WIDEST).contains(&x),
+    )?;
     let vertices = hair.masses.len();
     for (what, got) in [
         ("positions", strands.positions.len()),
@@ -453,7 +463,7 @@ pub fn step(
     strand::run(hair, water, grid, voxels, shares, strands.positions, strands.velocities, gravity, dt);
     voxels.gather_free(water, grid);
     drip::drip(hair, water, grid, voxels, work, liquid.drop_masses(), gravity, dt, strands.positions, drips);
-    strand::level(medium, water, grid, voxels, dt);
+    strand::level(hair, water, grid, voxels, dt);
     let dripped = drips.iter().map(|drip| drip.mass).sum();
     Ok(Tally { taken, dried, drops: drips.len() as u64, dripped })
 }

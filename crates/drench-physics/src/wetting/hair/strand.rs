@@ -7,7 +7,7 @@
 
 use super::grid::{Grid, Share, cut};
 use super::voxels::Voxels;
-use super::{FULL_GRAVITY, Fibre, Hair, HairWater, Medium};
+use super::{FULL_GRAVITY, Fibre, Hair, HairWater};
 use crate::wetting::filled;
 use glam::DVec3;
 use rayon::prelude::*;
@@ -97,7 +97,7 @@ pub(super) fn run(
 }
 
 impl Part<'_> {
-    /// What came into the voxels of a segment is its by length, what left them it gives by what it has there; then capillaries and free water
+    /// What came into the voxels of a segment is its by the length of its hairs, what left them it gives by what it has there; then capillaries and free water
     /// are told apart.
     fn settle(
         &mut self,
@@ -118,7 +118,7 @@ impl Part<'_> {
             for portion in self.share.of(i) {
                 let voxel = &voxels.all[portion.voxel as usize];
                 let length = f64::from(portion.length);
-                let part = length / voxel.length;
+                let part = fibre.hairs * length / voxel.length;
                 between += voxel.between * part;
                 touched |= voxel.near > 0.0;
                 dry -= voxel.submerged() * length / own;
@@ -288,15 +288,16 @@ fn solve(rows: &mut [[f64; 3]], right: &mut [f64]) {
 }
 
 /// Drops take their part; free water is shared within each voxel that does not drip.
-pub(super) fn level(medium: &Medium, water: &mut HairWater, grid: &Grid, voxels: &Voxels, dt: f64) {
+pub(super) fn level(hair: &Hair, water: &mut HairWater, grid: &Grid, voxels: &Voxels, dt: f64) {
     let shares = &grid.shares;
-    let rate = -(-medium.level * dt).exp_m1();
+    let rate = -(-hair.medium.level * dt).exp_m1();
     let around = cut(shares, &mut water.around);
     let free = cut(shares, &mut water.free);
     shares.par_iter().zip(around).zip(free).for_each(|((share, around), free)| {
         for i in share.vertices.clone() {
             let k = i - share.vertices.start;
             let own = voxels.lengths[i];
+            let hairs = hair.fibres[hair.groom_of(i)].hairs;
             let (mut leaving, mut gained, mut given) = (0.0, 0.0, 0.0);
             for portion in share.of(i) {
                 let voxel = &voxels.all[portion.voxel as usize];
@@ -304,7 +305,7 @@ pub(super) fn level(medium: &Medium, water: &mut HairWater, grid: &Grid, voxels:
                 if voxel.leaving > 0.0 {
                     leaving += voxel.leaving * length / own;
                 } else {
-                    gained += rate * voxel.free * length / voxel.length;
+                    gained += rate * voxel.free * hairs * length / voxel.length;
                     given += rate * length / own;
                 }
             }

@@ -41,17 +41,18 @@ pub fn survey(hair: &Hair, water: &HairWater, positions: &[DVec3]) -> Result<Vec
     let mut found = Vec::new();
     for (number, voxel) in voxels.all.iter().enumerate().take(grid.blocks() * BLOCK).filter(|(_, voxel)| voxel.exists())
     {
-        let mut inside = [0.0; 2];
+        let (mut length, mut inside) = (0.0, [0.0; 2]);
         for portion in grid.within(number) {
             let i = portion.segment as usize;
             let part = f64::from(portion.length) / voxels.lengths[i];
+            length += f64::from(portion.length);
             inside[0] += water.inside[i] * part;
             inside[1] += hair.fibres[hair.groom_of(i)].inside * f64::from(hair.masses[i]) * part;
         }
         let between = voxel.water.min(voxel.between);
         found.push(Surveyed {
             centre: grid.centre(grid.place(number)),
-            length: voxel.length,
+            length,
             segments: voxel.segments,
             inside,
             between: [between, voxel.between],

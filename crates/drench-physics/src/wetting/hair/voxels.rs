@@ -1,6 +1,6 @@
 //! What each voxel holds: hair, its direction, room for water, and water.
 
-use super::grid::{BLOCK, Grid, cut};
+use super::grid::{BLOCK, Grid, Portion, cut};
 use super::{Estimate, Hair, HairWater, Medium};
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
@@ -11,7 +11,7 @@ const SUBMERGED: f64 = 6.0;
 /// One voxel. Without hair its length is 0.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Voxel {
-    /// Length of strands [m].
+    /// Length of hairs [m]: a strand that stands for several counts as often.
     pub length: f64,
     /// Water between and around hairs [kg].
     pub water: f64,
@@ -110,29 +110,37 @@ impl Voxels {
         let volume = grid.edge().powi(3);
         self.all.par_chunks_mut(BLOCK).enumerate().for_each(|(block, voxels)| {
             voxels.fill(Voxel::default());
-            // Length of the hairs that strands stand for.
-            let mut hairs = [0.0; BLOCK];
+            // Sum of the squared lengths of hairs: what each has of itself in its voxel.
+            let mut squares = [0.0; BLOCK];
+            let (mut last, mut run) = (Portion { voxel: u32::MAX, segment: 0, length: 0.0 }, 0.0);
             for portion in grid.portions(block) {
                 let length = f64::from(portion.length);
                 let cell = portion.voxel as usize % BLOCK;
                 let (voxel, brought) = (&mut voxels[cell], &brought[portion.segment as usize]);
                 let fibre = &hair.fibres[brought.groom as usize];
-                let (u, l) = (brought.along, brought.along * portion.length);
+                // Segments of a strand follow each other; between two strands there is a root.
+                let goes_on = portion.voxel == last.voxel && portion.segment <= last.segment + 1;
+                run = if goes_on { run } else { 0.0 };
+                squares[cell] += fibre.hairs * length * (2.0 * run + length);
+                (last, run) = (*portion, run + length);
+                let (hairs, weight) = (fibre.hairs * length, fibre.hairs as f32 * portion.length);
+                let (u, l) = (brought.along, brought.along * weight);
                 let tensor = [l.x * u.x, l.y * u.y, l.z * u.z, l.x * u.y, l.x * u.z, l.y * u.z];
                 voxel.directions.iter_mut().zip(tensor).for_each(|(sum, value)| *sum += value);
-                voxel.length += length;
+                voxel.length += hairs;
                 voxel.water += brought.water * length;
                 voxel.between += fibre.between * brought.hair * length;
                 voxel.around += fibre.around * brought.hair * length;
-                voxel.velocity += brought.velocity.as_dvec3() * length;
-                voxel.oil += brought.oil * portion.length;
+                voxel.velocity += brought.velocity.as_dvec3() * hairs;
+                voxel.oil += brought.oil * weight;
                 voxel.segments += 1;
-                hairs[cell] += fibre.hairs * length;
             }
-            for (voxel, hairs) in voxels.iter_mut().zip(hairs).filter(|(voxel, _)| voxel.exists()) {
+            for (voxel, squares) in voxels.iter_mut().zip(squares).filter(|(voxel, _)| voxel.exists()) {
                 voxel.velocity /= voxel.length;
                 voxel.oil /= voxel.length as f32;
-                voxel.between *= sharing(&hair.medium, voxel.segments, hairs / volume);
+                // A hair is not its own neighbour.
+                let others = (voxel.length - squares / voxel.length) / volume;
+                voxel.between *= sharing(&hair.medium, voxel.segments, others);
                 // No more water between hairs than there is space.
                 voxel.between = voxel.between.min(hair.medium.liquid_density * volume);
             }
@@ -164,10 +172,10 @@ impl Voxels {
     }
 }
 
-/// The part of the hair in a voxel that shares capillaries, of so many segments and hairs an area [1/m2].
-fn sharing(medium: &Medium, segments: u32, hairs: f64) -> f64 {
+/// The part of the hair in a voxel that shares capillaries, of so many segments and, for each hair, so many others an area [1/m2].
+fn sharing(medium: &Medium, segments: u32, others: f64) -> f64 {
     match medium.estimate {
         Estimate::Count => f64::from(u8::from(segments > 1)),
-        Estimate::Spacing(reach) => -(-std::f64::consts::PI * hairs * reach * reach).exp_m1(),
+        Estimate::Spacing(reach) => -(-std::f64::consts::PI * others.max(0.0) * reach * reach).exp_m1(),
     }
 }
