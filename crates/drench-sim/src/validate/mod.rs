@@ -13,10 +13,12 @@
 //! | [`sampling`] | Poisson-disk sets against their definition |
 //! | [`grains`] | grains, dry and wet, against mechanics and measurements |
 //! | [`hair`] | water in hair against closed forms and conservation |
+//! | [`cling`] | wet strands that cling to each other |
 //! | [`promises`] | the same bits on any number of threads and after a resume |
 
 mod bench_cord;
 mod bench_strand;
+mod cling;
 mod collision;
 mod cords;
 mod csm;
@@ -131,6 +133,7 @@ pub fn cases() -> Vec<Case> {
         drops::CASES,
         grains::CASES,
         hair::CASES,
+        cling::CASES,
         promises::CASES,
     ];
     all.concat()
