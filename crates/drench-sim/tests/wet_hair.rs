@@ -171,7 +171,7 @@ height = 0
         let mut straightness = [0.0; 2];
         for _ in 0..frames {
             for (simulation, straightness) in [&mut rained, &mut dry].into_iter().zip(&mut straightness) {
-                *straightness = simulation.advance_frame().unwrap().bodies["brush"].hair.unwrap().straightness;
+                *straightness = simulation.advance_frame().unwrap().bodies["brush"].straightness.unwrap();
             }
         }
         (straightness, softest(&rained))
