@@ -40,7 +40,7 @@ fn a_loop_that_closes_on_itself_keeps_its_turns_and_gains_no_energy() {
         masses.iter().zip(&state.velocities).map(|(m, v)| 0.5 * m * v.length_squared()).sum::<f64>()
     };
     let eased = |to: f64, t: f64| (t / to).min(1.0).powi(2) * (3.0 - 2.0 * (t / to).min(1.0));
-    let (mut impacts, mut fastest, mut most_writhe) = (0, 0.0_f64, 0.0_f64);
+    let (mut impacts, mut most_energy, mut most_writhe) = (0, 0.0_f64, 0.0_f64);
     for step in 1..=4680 {
         let t = f64::from(step) * DT;
         let turns = 2.5 * eased(6.0, t);
@@ -68,7 +68,7 @@ fn a_loop_that_closes_on_itself_keeps_its_turns_and_gains_no_energy() {
         assert_eq!(follow(&model, &mut state), 0, "step {step}");
         let after = kinetic(&state);
         assert!(after <= 1.05 * before + 1e-3, "step {step}: {before} J become {after} J");
-        fastest = state.velocities.iter().map(|v| v.length()).fold(fastest, f64::max);
+        most_energy = most_energy.max(after);
         if step % 60 == 0 {
             let twist = (1..SEGMENTS).map(|s| state.twist(0, s)).sum::<f64>() / TAU;
             let wound = writhe(&state.positions);
@@ -77,6 +77,7 @@ fn a_loop_that_closes_on_itself_keeps_its_turns_and_gains_no_energy() {
         }
     }
     assert!(impacts > 1000 && most_writhe > 1.5, "{impacts} {most_writhe}");
-    // If all energy of 2.5 turns, G J (5 pi)^2 / (2 L) = 27.8 J, moved the whole cord, 0.438 kg, it would go at 11.3 m/s.
-    assert!(fastest < 11.3, "{fastest}");
+    // What 2.5 turns store, G J (5 pi)^2 / (2 L), and damping takes most of it.
+    let stored = 20e6 * 0.5 * std::f64::consts::PI * 0.01_f64.powi(4) * (2.5 * TAU).powi(2) / (2.0 * LENGTH);
+    assert!(most_energy < 0.2 * stored, "{most_energy} J of {stored} J");
 }

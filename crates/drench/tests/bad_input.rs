@@ -394,7 +394,7 @@ fn wet_hair_that_cannot_be_is_refused_before_it_runs() {
         (wet("", "repellent = 1.5"), &["repellent"]),
         (wet("", "soak = -1"), &["fur.wet.soak"]),
         (wet("root_radius = 0.005", &voxel("1e-4")), &["own.toml:24", "smaller than the radius", "`fur`"]),
-        (wet("", &voxel("1e-4")), &["wet hair", "1.000e-4 m", "make `voxel` larger"]),
+        (wet("", &voxel("1e-4\nreach = 1e-3")), &["wet hair", "1.000e-4 m", "make `voxel` larger"]),
     ];
     for (scene, words) in cases {
         run_scene(&place, &scene).exits(2).tells(words);
