@@ -21,7 +21,7 @@ use glam::{DVec3, I64Vec3, Vec3};
 use rayon::prelude::*;
 
 /// Edge of a cell as a fraction of the mean length of an axis, and in mean radii; their sum is taken.
-const CELL: (f64, f64) = (0.35, 1.0);
+const CELL: (f64, f64) = (0.35, 4.0);
 /// Entries per capsule at most, on average; cells are made larger until they fit.
 const ENTRIES: f64 = 40.0;
 /// Entries per block that are aimed at.
