@@ -196,7 +196,7 @@ pub fn widen<T: Copy + Default + Send>(
     let (any, said) =
         contacts.iter_mut().fold(<(bool, T)>::default(), |said, contact| join(said, ask(contact, shift).0));
     if any {
-        in_turn(problem, contacts, shift, 0.0, 1, UNTURNED[0]);
+        in_turn(problem, contacts, &touched(problem.strands, contacts), shift, 0.0, 1, UNTURNED[0]);
     }
     said
 }
@@ -204,29 +204,33 @@ pub fn widen<T: Copy + Default + Send>(
 /// Contacts one after the other; once more, with lengths restored the shortest way, if that has made energy, which no impact without
 /// restitution does.
 fn keep_energy(problem: &Problem, contacts: &mut [Contact], shift: &mut [DVec3], friction: f64, iterations: u32) {
-    let before = (contacts.to_vec(), shift.to_vec());
-    in_turn(problem, contacts, shift, friction, iterations, UNTURNED[0]);
+    let touched = touched(problem.strands, contacts);
+    let vertices =
+        || touched.iter().flat_map(|&strand| problem.strands[strand] as usize..problem.strands[strand + 1] as usize);
+    let before = (contacts.to_vec(), vertices().map(|i| shift[i]).collect::<Vec<_>>());
+    in_turn(problem, contacts, &touched, shift, friction, iterations, UNTURNED[0]);
     // Twice the change of the kinetic energy, times dt^2: m (|x + s|^2 - |x|^2) where a vertex that came by x is moved by s.
-    let gain = shift.iter().enumerate().filter(|(i, moved)| **moved != DVec3::ZERO && problem.inverse_masses[*i] > 0.0);
-    let gain = gain
-        .map(|(i, moved)| moved.dot(2.0 * (problem.after[i] - problem.before[i]) + *moved) / problem.inverse_masses[i]);
+    let gain = vertices().filter(|&i| problem.inverse_masses[i] > 0.0).map(|i| {
+        let came = problem.after[i] - problem.before[i];
+        shift[i].dot(2.0 * came + shift[i]) / problem.inverse_masses[i]
+    });
     if gain.sum::<f64>() > 0.0 {
         contacts.copy_from_slice(&before.0);
-        shift.copy_from_slice(&before.1);
-        in_turn(problem, contacts, shift, friction, iterations, UNTURNED[1]);
+        vertices().zip(before.1).for_each(|(i, moved)| shift[i] = moved);
+        in_turn(problem, contacts, &touched, shift, friction, iterations, UNTURNED[1]);
     }
 }
 
-/// Contacts one after the other, until they have settled: each sees what those before it did.
+/// Contacts one after the other, until they have settled: each sees what those before it did. `touched` are their strands.
 fn in_turn(
     problem: &Problem,
     contacts: &mut [Contact],
+    touched: &[usize],
     shift: &mut [DVec3],
     friction: f64,
     iterations: u32,
     unturned: f64,
 ) {
-    let touched = touched(problem.strands, contacts);
     for _ in 0..PATIENCE * iterations {
         let mut largest = 0.0_f64;
         for contact in &mut *contacts {
