@@ -47,6 +47,8 @@ use zones::{Zones, rigid_motion};
 
 /// How much thicker capsules are when pairs are looked for, as a fraction of their radius.
 const MARGIN: f64 = 0.5;
+/// How far vertices may be moved, as a fraction of their radius, before pairs have to be looked for again.
+const ROOM: f64 = 0.05;
 /// Distance, in reaches, up to which contacts that do not press yet are solved with the others.
 const CLOSE: f64 = 1.02;
 /// Rounds of looking again for what passes through.
@@ -130,6 +132,8 @@ pub struct Collisions {
     begun: Vec<usize>,
     after: Vec<DVec3>,
     shift: Vec<DVec3>,
+    /// Where corrections had moved continuous bodies when pairs were looked for.
+    sought: Vec<DVec3>,
     inverse_masses: Vec<f64>,
     radii: Vec<f32>,
     capsules: Vec<Capsule>,
@@ -158,17 +162,18 @@ impl Collisions {
         check("dt", dt, "positive", |x| x > 0.0)?;
         bodies.iter().try_for_each(check_body)?;
         self.gather(bodies, dt);
-        self.enclose(false);
-        if !self.find(false, |step, pair| step.meet(pair)) {
+        self.look(false);
+        if self.search.found().iter().all(Vec::is_empty) {
             return Ok(Tally::default());
         }
+        self.find(false, |step, pair| step.meet(pair));
         let mut contacts = std::mem::take(&mut self.contacts);
         join(&mut contacts, &self.found);
         self.relax(&mut contacts, parameters, true);
         let continuous = bodies.iter().any(|body| body.continuous);
         if continuous {
             for _ in 1..ROUNDS {
-                self.enclose(true);
+                self.look(true);
                 self.find(true, |step, pair| step.miss(pair, KEEP[0]));
                 if self.found.iter().all(Vec::is_empty) {
                     break;
@@ -193,7 +198,11 @@ impl Collisions {
 
     /// Bytes held now.
     pub fn memory(&self) -> usize {
-        let vectors = self.before.capacity() + self.after.capacity() + self.shift.capacity() + self.kicks.capacity();
+        let vectors = self.before.capacity()
+            + self.after.capacity()
+            + self.shift.capacity()
+            + self.sought.capacity()
+            + self.kicks.capacity();
         vectors * 24
             + self.inverse_masses.capacity() * 8
             + self.capsules.capacity() * size_of::<Capsule>()
@@ -233,6 +242,25 @@ impl Collisions {
         self.shift.resize(self.after.len(), DVec3::ZERO);
     }
 
+    /// Finds the pairs that come close; if `again`, those of continuous bodies, once corrections have moved one of them out of the room that
+    /// it was found with.
+    fn look(&mut self, again: bool) {
+        let Self { bodies, shift, sought, radii, .. } = self;
+        let ends = bodies.iter().skip(1).map(|body| body.0).chain([shift.len()]);
+        let mut moving = bodies.iter().zip(ends).filter(|(body, _)| body.1).map(|(body, end)| body.0..end);
+        if again
+            && !moving
+                .any(|body| body.into_par_iter().any(|i| length(shift[i] - sought[i]) > ROOM * f64::from(radii[i])))
+        {
+            return;
+        }
+        if bodies.iter().any(|body| body.1) {
+            sought.clone_from(shift);
+        }
+        self.enclose(again);
+        self.search.pairs(&self.capsules);
+    }
+
     /// Puts a capsule around every segment halfway through the step; only around continuous ones if `again`.
     fn enclose(&mut self, again: bool) {
         let Self { before, after, shift, radii, capsules, strands, bodies, .. } = self;
@@ -249,7 +277,7 @@ impl Collisions {
                 let middle = |i: usize| before[i] + 0.5 * motion(i);
                 let radius = f64::from(radii[i].max(radii[j]));
                 let thick = match continuous {
-                    true => radius * (1.0 + SLOP) + 0.5 * length(motion(i)).max(length(motion(j))),
+                    true => radius * (1.0 + SLOP + ROOM) + 0.5 * length(motion(i)).max(length(motion(j))),
                     false => radius * (1.0 + MARGIN),
                 };
                 *capsule =
@@ -261,10 +289,10 @@ impl Collisions {
         }
     }
 
-    /// Finds what `meet` makes of pairs that come close, and says whether there are any; `again` if corrections have moved them already.
-    fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair) -> Option<Contact> + Sync) -> bool {
+    /// Finds what `meet` makes of pairs that come close; `again` if corrections have moved them already.
+    fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair) -> Option<Contact> + Sync) {
         let Self { search, found, before, after, shift, radii, capsules, bodies, .. } = self;
-        let pairs = search.pairs(capsules);
+        let pairs = search.found();
         let step = Step { before, after, shift: again.then_some(&shift[..]), radii, capsules, bodies };
         found.resize_with(pairs.len(), Vec::new);
         found.par_iter_mut().zip(pairs).for_each_init(Vec::new, |fetched, (found, pairs)| {
@@ -276,7 +304,6 @@ impl Collisions {
                 found.extend(fetched.iter().filter_map(|pair| meet(&step, pair).filter(|_| !step.follow(pair))));
             }
         });
-        pairs.iter().any(|pairs| !pairs.is_empty())
     }
 
     fn relax(&mut self, contacts: &mut [Contact], parameters: &Parameters, fresh: bool) {
@@ -327,7 +354,7 @@ impl Collisions {
     fn stiffen(&mut self, dt: f64) -> u64 {
         let mut zones = Zones::default();
         for _ in 0..MERGERS {
-            self.enclose(true);
+            self.look(true);
             self.find(true, |step, pair| step.miss(pair, KEEP[1]));
             let news = self.found.iter().flatten().fold(false, |news, contact| zones.join(contact.vertices()) | news);
             if !news {
@@ -390,10 +417,15 @@ impl Step<'_> {
         true
     }
 
+    /// Whether the motion of both during the step counts.
+    fn continuous(&self, pair: &Pair) -> bool {
+        pair.vertices.iter().all(|&vertex| is_continuous(self.bodies, vertex))
+    }
+
     /// The contact of two segments that come close.
     fn meet(&self, pair: &Pair) -> Option<Contact> {
         let reach = self.reach(pair.vertices);
-        let place = if pair.vertices.iter().all(|&vertex| is_continuous(self.bodies, vertex)) {
+        let place = if self.continuous(pair) {
             let met = approach([&pair.first[0], &pair.first[1]], [&pair.second[0], &pair.second[1]], reach)?;
             Place { s: met.closest.s, t: met.closest.t, offset: met.closest.offset, time: met.time }
         } else {
@@ -407,6 +439,9 @@ impl Step<'_> {
 
     /// The contact of two segments that come closer, during the step as it is now, than `keep` times the distance they had before it.
     fn miss(&self, pair: &Pair, keep: f64) -> Option<Contact> {
+        if !self.continuous(pair) {
+            return None;
+        }
         let reach = self.reach(pair.vertices);
         let distance = length(closest(&pair.first[0], &pair.second[0]).offset);
         let least = keep * distance.min(reach);

@@ -108,11 +108,19 @@ pub(super) struct Cells {
 }
 
 impl Search {
+    /// The pairs that were found last.
+    pub fn found(&self) -> &[Vec<[u32; 2]>] {
+        &self.found
+    }
+
     /// Every pair of overlapping capsules, once, the lower index first, in parts whose order depends on the capsules alone. Capsules that
     /// follow each other share an end and are left out.
     pub fn pairs(&mut self, capsules: &[Capsule]) -> &[Vec<[u32; 2]>] {
         let Self { pieces, found } = self;
-        let Some(cells) = Cells::for_capsules(capsules) else { return &[] };
+        let Some(cells) = Cells::for_capsules(capsules) else {
+            found.clear();
+            return found;
+        };
         let blocks = 1_usize << (3 * cells.bits);
         pieces.resize_with(capsules.len().div_ceil(PIECE), Piece::default);
         pieces.par_iter_mut().enumerate().for_each(|(index, piece)| {
