@@ -552,6 +552,45 @@ fn boards_that_hold_a_rope_twice_agree_with_it() {
 }
 
 #[test]
+fn a_cord_along_a_board_that_holds_it_is_not_pushed_off() {
+    // Through the end face of a board, held at both edges, with five vertices in between.
+    let positions = straight(DVec3::X, 0.12, 12);
+    let mut rig = Rig::new(&positions, plain(Curve::elastic(5e8)));
+    let size = DVec3::new(0.08, 0.02, 0.2);
+    let centre = DVec3::new(0.06, 0.0, -0.1);
+    rig.bodies.push(BodyState { inverse_mass: 0.0, inverse_inertia: DMat3::ZERO, ..ball(centre, 1.0, 1.0) });
+    rig.clamps.extend([3, 9].map(|v| body_clamp(v, 0, positions[v as usize] - centre)));
+    let board = Field::Box { size };
+    let collider = Collider::new(&board, Placement::at(centre), Placement::at(centre), 0.3).of_body(0);
+    for _ in 0..50 {
+        rig.step_among(std::slice::from_ref(&collider), 2e-3);
+    }
+    let most = rig.state.tensions.iter().copied().fold(0.0, f64::max);
+    // The weight of the whole cord is 1.4e-2 N; pushed out by a radius it would be taut with 20 N.
+    assert!(most < 0.5, "{most} N");
+}
+
+#[test]
+fn a_cord_that_tears_has_passed_on_no_more_than_its_strength() {
+    let (mass, strength, dt) = (1.0, 2e7 * AREA, 1e-3);
+    for speed in [3.0, 30.0] {
+        let positions = straight(DVec3::NEG_Y, 0.5, 10);
+        let mut rig = Rig::new(&positions, plain(Curve::elastic(1e9).tearing_at(2e7)));
+        rig.gravity = DVec3::ZERO;
+        rig.clamps.extend([Clamp::pin(0, positions[0]), body_clamp(10, 0, DVec3::ZERO)]);
+        rig.bodies.push(BodyState { velocity: DVec3::NEG_Y * speed, ..ball(positions[10], mass, 1e-3) });
+        let (mut torn, mut steps) = (0, 0);
+        while torn == 0 && steps < 100 {
+            torn = rig.step(dt).torn_by_pull;
+            steps += 1;
+        }
+        assert_eq!(torn, 1, "{speed} m/s");
+        let lost = mass * (speed - rig.bodies[0].velocity.length());
+        assert!(lost > 0.0 && lost <= strength * dt * f64::from(steps) + 0.002 * speed, "{lost} N s in {steps} steps");
+    }
+}
+
+#[test]
 fn random_configurations_stay_finite() {
     let stream = Stream::new(11, "cords");
     for case in 0..10_000_u64 {

@@ -106,9 +106,10 @@ pub(crate) struct Law {
     pub slack: f64,
     /// 1 over the square of the first [1/m2].
     pub over_square: f64,
-    /// Tension at which it yields [N].
+    /// Tension at which it yields, and at which it tears: until it has torn it bears that, however long it gets [N].
     limit: f64,
-    /// Slope of the tension over the length below and above it [N/m], and their inverses.
+    most: f64,
+    /// Slope of the tension over the length below and above the first [N/m], and their inverses.
     stiffness: [f64; 2],
     compliance: [f64; 2],
 }
@@ -123,6 +124,7 @@ impl Law {
             slack: rest * (1.0 + flowed),
             over_square: 1.0 / (rest * rest),
             limit: curve.yield_after(flowed) * area,
+            most: curve.rupture * area,
             stiffness: slopes.map(|slope| area * slope / rest),
             compliance: slopes.map(|slope| rest / (area * slope)),
         }
@@ -134,9 +136,9 @@ impl Law {
         let longer = (length - self.slack).max(0.0);
         let tension = longer * self.stiffness[0];
         if tension <= self.limit {
-            return tension;
+            return tension.min(self.most);
         }
-        (longer - self.limit * self.compliance[0]).mul_add(self.stiffness[1], self.limit)
+        (longer - self.limit * self.compliance[0]).mul_add(self.stiffness[1], self.limit).min(self.most)
     }
 
     /// The bond of a segment with an edge and a tension. Without tension it is one if it is not too `short` for its length; `before` is its
@@ -153,12 +155,15 @@ impl Law {
         };
         let gap = length - (self.slack + borne);
         if tension <= 0.0 && gap < -short * self.rest {
-            return Bond { normal, limit: f64::INFINITY, ..Bond::default() };
+            return Bond { normal, limit: f64::INFINITY, most: f64::INFINITY, ..Bond::default() };
         }
-        let stiffness = self.stiffness[usize::from(yields)];
+        // What bears all it can goes on bearing it, unless it gets shorter.
+        let tears = tension >= self.most && gap >= 0.0;
+        let (stiffness, gap) = if tears { (0.0, 0.0) } else { (self.stiffness[usize::from(yields)], gap) };
         let across = tension / length.max(0.1 * self.rest);
         let (along, force) = (stiffness - across, stiffness.mul_add(gap, tension));
-        Bond { across, along, normal, stiffness, gap, force, limit: self.limit, yields, lean: 0 }
+        let Self { limit, most, .. } = *self;
+        Bond { across, along, normal, stiffness, gap, force, limit, most, yields, lean: 0 }
     }
 }
 
@@ -173,8 +178,9 @@ pub(crate) struct Bond {
     gap: f64,
     /// Tension with the gap closed.
     force: f64,
-    /// Tension at which it yields, and whether the stiffness is that of yielding.
+    /// Tension at which it yields, and at which it tears; whether the stiffness is that of yielding.
     limit: f64,
+    pub most: f64,
     yields: bool,
     /// One more than the index of what it leans on a solid with; 0 if it does not.
     pub lean: u32,
@@ -187,10 +193,13 @@ impl Bond {
         self.stiffness.mul_add(self.gap + self.normal.dot(change), old)
     }
 
-    /// Whether a tension lies on the other side of the yield point, by more than rounding: a cord that flows stands on it in every step.
+    /// Whether a tension lies on the other side of the yield point, by more than rounding: a cord that flows stands on it in every step. Or beyond
+    /// what it bears.
     #[inline]
     pub fn changes(&self, tension: f64) -> bool {
-        if self.yields { tension < self.limit * (1.0 - 1e-9) } else { tension > self.limit * (1.0 + 1e-9) }
+        let yields =
+            if self.yields { tension < self.limit * (1.0 - 1e-9) } else { tension > self.limit * (1.0 + 1e-9) };
+        yields || tension > self.most * (1.0 + 1e-9)
     }
 
     #[inline]
@@ -306,6 +315,7 @@ mod tests {
             slack: 1.01 * rest,
             over_square: 1.0 / (rest * rest),
             limit,
+            most: f64::INFINITY,
             stiffness: slopes.map(|slope| area * slope / rest),
             compliance: slopes.map(|slope| rest / (area * slope)),
         }

@@ -13,6 +13,11 @@ use crate::error::PhysicsError;
 use crate::rigid::{BodyState, Push};
 use glam::{DMat3, DQuat, DVec3};
 
+/// Length of a cord over the distance of what holds it, up to which it is taut.
+const TAUT: f64 = 1.05;
+/// Length of a knot, in radii of the cord.
+const KNOT: f64 = 8.0;
+
 /// What holds a clamp, at the end of the substep.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Holder {
@@ -166,6 +171,26 @@ impl Grips {
     /// The bodies that hold vertices from the first to the last of a run.
     pub fn bodies(&self, ends: [usize; 2]) -> impl Iterator<Item = usize> {
         self.vertices[self.between(ends)].iter().filter_map(|grip| grip.body)
+    }
+
+    /// Whether a cord is not to touch a body (none: the world) at a free vertex of a piece because it comes out of it there: the body holds the
+    /// next vertex, or one within the length of a knot, or holds the cord on both sides so taut that it cannot come off in between.
+    pub fn comes_out(&self, model: &CordModel, [piece, vertex]: [usize; 2], body: Option<usize>) -> bool {
+        let after = self.vertices.partition_point(|grip| grip.vertex < vertex);
+        let [before, after] = [after.checked_sub(1), Some(after)]
+            .map(|index| self.vertices.get(index?).filter(|grip| grip.piece == piece && grip.body == body));
+        if [before, after].iter().flatten().any(|grip| grip.vertex.abs_diff(vertex) == 1) {
+            return true;
+        }
+        // Which solid of the world holds a cord is not known.
+        if body.is_none() {
+            return false;
+        }
+        let span = |from: usize, to: usize| model.lengths[from - piece..to - piece].iter().sum::<f64>();
+        let knot = KNOT * model.radii[(vertex - piece).max(1) - 1];
+        before.is_some_and(|grip| span(grip.vertex, vertex) <= knot)
+            || after.is_some_and(|grip| span(vertex, grip.vertex) <= knot)
+            || before.zip(after).is_some_and(|(a, b)| span(a.vertex, b.vertex) < TAUT * a.begin.distance(b.begin))
     }
 
     /// Takes hold of what the clamps hold.

@@ -18,6 +18,7 @@ use super::clamp::Bodies;
 use super::model::CordModel;
 use super::state::{CordScratch, CordState, Tally};
 use super::tension::{FIXED, STUCK};
+use crate::collision::segments::length;
 use crate::contact::{self, Collider};
 use glam::DVec3;
 
@@ -112,7 +113,7 @@ pub(super) fn lean(
     last: bool,
     tally: &mut Tally,
 ) -> bool {
-    let CordScratch { next, mass, pushed, grips, near, leans, .. } = scratch;
+    let CordScratch { next, mass, pushed, grips, near, leans, normals, planes, .. } = scratch;
     for near in near.drain(..) {
         let (a, collider) = (near.vertex, &around.environment.colliders[near.collider]);
         let (b, segment) = (a + 1, a - near.piece);
@@ -141,6 +142,10 @@ pub(super) fn lean(
         let shares = yields.map(|yielding| yielding * heavy);
         next[a] += way * shares[0];
         next[b] += way * shares[1];
+        // An end that lies on a solid itself is kept there, or the two would pull against each other.
+        for v in [a, b] {
+            planes[v] = normals[v].dot(next[v]);
+        }
         let mut lean = Lean {
             segment,
             vertex: a,
@@ -203,11 +208,20 @@ fn closest(collider: &Collider, [a, b]: [DVec3; 2], within: f64, keep: f64) -> O
     (best.0 > 0.0 && best.0 < 1.0).then_some((best.0, best.1))
 }
 
-/// Books what holds gave while lengths were solved.
-pub(super) fn book(scratch: &mut CordScratch, dt: f64) {
-    let CordScratch { next, leans, .. } = scratch;
+/// Books what holds gave while lengths were solved. Where those were not found, a hold, which is very stiff, gave no more than what its ends have got in
+/// all, and what tension took from them.
+pub(super) fn book(state: &CordState, scratch: &mut CordScratch, dt: f64) {
+    let CordScratch { next, free, mass, leans, runs, .. } = scratch;
     for lean in leans {
-        lean.impulse += lean.hold_at(lean.point(next)) * dt;
+        let mut gave = lean.hold_at(lean.point(next)) * dt;
+        if let Some(run) = runs.iter().find(|run| run.segments.contains(&lean.segment) && !run.done) {
+            let got = |v: usize| length(next[v] - free[v]) * mass[v] / dt;
+            let pulls =
+                lean.segment.saturating_sub(1).max(run.segments.start)..(lean.segment + 2).min(run.segments.end);
+            let most = got(lean.vertex) + got(lean.vertex + 1) + 2.0 * dt * state.tensions[pulls].iter().sum::<f64>();
+            gave = if gave.is_finite() { gave.clamp_length_max(most) } else { DVec3::ZERO };
+        }
+        lean.impulse += gave;
     }
 }
 

@@ -84,7 +84,7 @@ pub fn solve(
     }
     tension::solve(state, scratch, &around, tension::TOLERANCE, bodies, &mut tally);
     if touches {
-        lean::book(scratch, dt);
+        lean::book(state, scratch, dt);
         touch::touch(model, state, scratch, &around, true, &mut tally);
     }
     tension::keep_angular_momentum(state, scratch);

@@ -13,7 +13,7 @@ use super::twist;
 pub(super) fn tear(model: &CordModel, state: &mut CordState, scratch: &CordScratch, tally: &mut Tally) {
     // From the last to the first, so that vertices still to be looked at keep their index.
     for run in scratch.runs.iter().rev() {
-        let worst = most(run.segments.clone(), |s| pull_utilisation(model, state, s));
+        let worst = most(run.segments.clone(), |s| pull_utilisation(model, state, run.piece, s));
         if let Some(segment) = worst {
             tear_segment(model, state, &scratch.grips, run.piece, segment);
             tally.torn_by_pull += 1;
@@ -42,9 +42,16 @@ fn most(range: std::ops::Range<usize>, utilisation: impl Fn(usize) -> f64) -> Op
     worst.1
 }
 
-/// Stress of a segment over its rupture stress.
-fn pull_utilisation(model: &CordModel, state: &CordState, s: usize) -> f64 {
-    state.tensions[s] / (model.areas[s] * model.tensile_curve(s).rupture)
+/// Stress of a segment over its rupture stress; where that is reached, how far its length is beyond it adds to it.
+fn pull_utilisation(model: &CordModel, state: &CordState, piece: usize, s: usize) -> f64 {
+    let curve = model.tensile_curve(s);
+    let used = state.tensions[s] / (model.areas[s] * curve.rupture);
+    // The tension is the strength up to rounding.
+    if used < 1.0 - 1e-9 {
+        return used;
+    }
+    let strain = state.positions[s + piece].distance(state.positions[s + piece + 1]) / model.lengths[s] - 1.0;
+    1.0 + (strain - curve.strain(curve.rupture, state.plastic_strains[s]).0).max(0.0)
 }
 
 fn tear_segment(model: &CordModel, state: &mut CordState, grips: &Grips, piece: usize, segment: usize) {
@@ -53,7 +60,7 @@ fn tear_segment(model: &CordModel, state: &mut CordState, grips: &Grips, piece: 
     let held = |v: usize| grips.of_vertex[v] != 0;
     let ends = [segment + piece, segment + piece + 1];
     let free = [!first && !held(ends[0]), !last && !held(ends[1])];
-    let used = |s: usize| pull_utilisation(model, state, s);
+    let used = |s: usize| pull_utilisation(model, state, piece, s);
     match free {
         [true, true] if used(segment - 1) >= used(segment + 1) => part(state, piece, segment),
         [true, false] => part(state, piece, segment),

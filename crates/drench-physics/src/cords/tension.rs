@@ -6,7 +6,8 @@
 //!
 //! where x* is the prediction without tension and n'_s the direction of segment s at the end. T is the Lagrange multiplier of the length,
 //! a force in newton: the coefficient k_stiff of [Rungjiratananon2012, eq. 4.12] is m / dt^2 seen through all neighbours, and a hanging
-//! weight gives T = m g. A cord cannot push: a segment shorter than its length has no tension.
+//! weight gives T = m g. A cord cannot push: a segment shorter than its length has no tension. Nor can it bear more than its strength: what is hit
+//! so hard that it tears within the substep has passed on no more than that.
 //!
 //! Newton's method on x and T together; with dT = k (gap + n . (dx_(v+1) - dx_v)), k the slope of the tension over the length, what is left
 //! is symmetric and couples neighbours only, in blocks
@@ -54,7 +55,8 @@ pub(super) const STUCK: f64 = 16.0;
 pub(crate) struct Run {
     pub piece: usize,
     pub segments: Range<usize>,
-    done: bool,
+    /// Whether its lengths are what goes with the tensions.
+    pub done: bool,
     /// Whether a body that can move holds a vertex.
     pub coupled: bool,
     /// Farthest that a round may move anything [m].
@@ -73,7 +75,7 @@ const LOOKS: u32 = 6;
 /// Slope of the energy where a step ends, over that where it begins, up to which it has not gone too far.
 const BEYOND: f64 = 0.5;
 /// Last step, in lengths of a segment, that is still an answer, if not a good one.
-const LOST: f64 = 1.0;
+const LOST: f64 = 0.01;
 /// Change of a round over that of the one before up to which rounds are steady; squared cosine of the two from which on they go straight on.
 const STEADY: f64 = 0.5;
 const STRAIGHT: f64 = 0.98;
@@ -172,15 +174,15 @@ pub(super) fn solve(
         give_back(scratch, run, bodies);
     }
     for run in &mut runs {
-        if run.coupled {
-            hold(scratch, run, around, bodies);
-        }
         tally.unconverged += u64::from(!run.done);
         if lost(run) {
             give_up(state, scratch, run, around, bodies, tally);
         } else if !run.done {
             ease(state, scratch, run);
         }
+    }
+    for run in runs.iter().filter(|run| run.coupled) {
+        hold(scratch, run, around, bodies);
     }
     scratch.runs = runs;
 }
@@ -218,6 +220,7 @@ fn give_up(
     bodies: &mut Bodies,
     tally: &mut Tally,
 ) {
+    hold(scratch, run, around, bodies);
     let [first, last] = run.ends();
     for v in (first..=last).filter(|v| scratch.grips.at(*v).is_none()) {
         scratch.next[v] = scratch.free[v] + scratch.pushed[v];
@@ -229,7 +232,6 @@ fn give_up(
     run.far = ease(state, scratch, run);
     pull(state, scratch, run, around.dt, bodies);
     run.done = false;
-    hold(scratch, run, around, bodies);
 }
 
 /// Takes off the tension that is more than goes with the lengths that a run was stopped at; returns how much too long it is [m].
@@ -411,14 +413,14 @@ fn improve(
         moves[w] = within(blocks[w].beside(before(w), moves[w - 1], leans), run.reach);
     }
 
-    // Tensions; a cord cannot push.
+    // Tensions; a cord cannot push, nor bear more than tears it.
     let (mut worst, mut sure, mut square) = (0.0_f64, true, moves[first].length_squared());
     for s in segments.clone() {
         let (bond, v, old) = (&bonds[s], s + piece, state.tensions[s]);
         let tension = bond.tension(old, moves[v + 1] - moves[v]);
         // On another branch than it was thought to be: one more round.
         sure &= !(tension < 0.0 && old > 0.0 || bond.changes(tension));
-        pulls[s] = tension.max(0.0);
+        pulls[s] = tension.clamp(0.0, bond.most);
         if !tension.is_finite() {
             (pulls[s], worst) = (old, f64::INFINITY);
         }
@@ -618,7 +620,9 @@ pub(super) fn settle(model: &CordModel, state: &mut CordState, scratch: &mut Cor
             let (curve, tension) = (model.tensile_curve(s), state.tensions[s]);
             let stress = tension / model.areas[s];
             let strain = length / model.lengths[s] - 1.0;
-            let expected = curve.strain(stress, state.plastic_strains[s]).0;
+            // A segment that is about to tear is as long as it likes.
+            let expected =
+                if stress < curve.rupture { curve.strain(stress, state.plastic_strains[s]).0 } else { strain };
             let larger = |a: f64, b: f64| if a.is_nan() || b <= a { a } else { b };
             tally.stretch_error = larger(tally.stretch_error, strain - expected);
             tally.strain_max = larger(tally.strain_max, strain);

@@ -75,7 +75,7 @@ pub(super) fn touch(
                 here.forget(clear);
                 if v > vertices.start {
                     let segment = Near { piece, vertex: v - 1, within, lies_on: None, collider: 0 };
-                    look_between(grips, colliders, [before, here], span, segment, near);
+                    look_between(model, grips, colliders, [before, here], span, segment, near);
                 }
                 continue;
             }
@@ -87,7 +87,7 @@ pub(super) fn touch(
             for _ in 0..2 {
                 let mut again = false;
                 for (index, collider) in colliders.iter().enumerate() {
-                    if beside_holder(grips, collider, v, &vertices) {
+                    if grips.comes_out(model, [piece, v], collider.body()) {
                         clear = clear.min(known);
                         continue;
                     }
@@ -123,7 +123,7 @@ pub(super) fn touch(
             if v > vertices.start {
                 let span = length(next[v] - next[v - 1]);
                 let segment = Near { piece, vertex: v - 1, within, lies_on: lies_on(touched, v - 1), collider: 0 };
-                look_between(grips, colliders, [before, here], span, segment, near);
+                look_between(model, grips, colliders, [before, here], span, segment, near);
             }
         }
     }
@@ -137,6 +137,7 @@ fn lies_on(touched: &[u32], vertex: usize) -> Option<usize> {
 
 /// Notes which solids may touch a segment that is `span` long, of vertices with these clearances: a distance changes by at most the way walked.
 fn look_between(
+    model: &CordModel,
     grips: &Grips,
     colliders: &[Collider],
     [before, here]: [&Clearances; 2],
@@ -152,18 +153,15 @@ fn look_between(
     for (index, collider) in colliders.iter().enumerate() {
         let close =
             segment.lies_on != Some(index) && 0.5 * (before.of(index) + here.of(index) - span) <= segment.within;
-        // A cord comes out of what holds it.
-        if close && !holders.iter().flatten().any(|grip| grip.body == collider.body()) {
+        let comes_out = || {
+            let body = collider.body();
+            holders.iter().flatten().any(|grip| grip.body == body)
+                || [0, 1].iter().all(|end| grips.comes_out(model, [segment.piece, segment.vertex + end], body))
+        };
+        if close && !comes_out() {
             near.push(Near { collider: index, ..segment });
         }
     }
-}
-
-/// Whether the vertex lies next to one that is held by the body the collider belongs to, or by the world if it belongs to none: a cord comes out
-/// of what holds it.
-fn beside_holder(grips: &Grips, collider: &Collider, v: usize, vertices: &std::ops::Range<usize>) -> bool {
-    let held = |v: usize| vertices.contains(&v) && grips.at(v).is_some_and(|grip| grip.body == collider.body());
-    held(v + 1) || held(v.wrapping_sub(1))
 }
 
 /// Gives the bodies what vertices and segments on them got.
