@@ -72,7 +72,7 @@ const GRAIN_BYTES: u64 = 900;
 const TRIANGLE_BYTES: u64 = 120;
 
 /// Which half-width a stiffness index takes with the segments of a groom, and with which segments others give the same.
-fn index_line(groom: &Groom, index: f64) -> String {
+fn index_line(groom: &Groom, index: f64) -> (String, Option<String>) {
     let radius = 0.5 * (groom.root_radius + groom.tip_radius);
     let mass = groom.strand.density * std::f64::consts::PI * radius * radius;
     let rigidity = csm::rigidity_of_index(index, 0.5 * mass * groom.length);
@@ -82,12 +82,24 @@ fn index_line(groom: &Groom, index: f64) -> String {
         format!("{half_width} of {:.3}", 1e3 * csm::segment_of(mass, rigidity, f64::from(half_width)))
     };
     let pairs: Vec<String> = (1..=8).map(pair).collect();
-    format!(
+    // A strand bends over half of the distance of its legs.
+    let reach = own * segment;
+    let warning = (reach > 0.5 * index && index > 0.0).then(|| {
+        format!(
+            "{}: regions that give a stiffness index of {:.3} mm reach {:.3} mm, farther than such a strand bends: hung over a hook it \
+             will stand wider; thicker strands or heavier ones have shorter regions",
+            groom.name,
+            1e3 * index,
+            1e3 * reach
+        )
+    });
+    let line = format!(
         "stiffness index {:.3} mm: half-width {own:.3} with segments of {:.3} mm; others: {} mm",
         1e3 * index,
         1e3 * segment,
         pairs.join(", ")
-    )
+    );
+    (line, warning)
 }
 
 /// Counts what a scene would simulate, and refuses what could not be built. Solids are sampled for nothing, grooms are not grown, and grains
@@ -126,7 +138,9 @@ pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
         let text = format!("about {strands} strands, {vertices} vertices, model {model}");
         estimate.lines.push((format!("groom {}", groom.name), text));
         if let Some(index) = groom.csm.stiffness_index {
-            estimate.lines.push((format!("groom {}", groom.name), index_line(groom, index)));
+            let (line, warning) = index_line(groom, index);
+            estimate.lines.push((format!("groom {}", groom.name), line));
+            estimate.warnings.extend(warning);
         }
         if groom.import.is_none() {
             let segment = groom.length / f64::from(groom.vertices - 1);

@@ -24,6 +24,16 @@ pub const CASES: &[Case] = &[
     },
     Case { name: "csm-stretch", law: "csm: no strain while the root shakes at 4 m/s", run: stretch },
     Case { name: "csm-rod", law: "csm: curvature = moment / B, B = m' l^4 q^2 / (4 t^2), w = 2", run: rod },
+    Case {
+        name: "csm-cantilever-1",
+        law: "csm as stiff as the fibre: H/W = 0.12456 at G = 1 [Romero2021]",
+        run: || cantilever(1.0, 0.12456),
+    },
+    Case {
+        name: "csm-cantilever-10",
+        law: "csm as stiff as the fibre: H/W = 1.06680 at G = 10",
+        run: || cantilever(10.0, 1.06680),
+    },
     Case { name: "csm-step", law: "csm: bent as much in steps of 2.5 ms as in steps of 10 ms", run: step_refined },
     Case {
         name: "csm-elastica",
@@ -173,6 +183,11 @@ fn bent(half_width: f64, dt: f64) -> Result<(f64, f64), SimError> {
 fn rod() -> Result<Measured, SimError> {
     let (got, expected) = bent(2.0, 0.01)?;
     Ok(Measured::relative(expected, got, 0.04))
+}
+
+/// Hair of 5 and of 11 cm, clamped level.
+fn cantilever(weight: f64, expected: f64) -> Result<Measured, SimError> {
+    super::strands::cantilever(weight, expected, 25, Method::Csm(Parameters::default()), 0.1)
 }
 
 fn step_refined() -> Result<Measured, SimError> {

@@ -11,6 +11,7 @@
 //! | [`matching`] | goal positions of a batch of chains |
 //! | [`strain`] | lengths, with momentum kept |
 //! | [`rest`] | what never changes: rest shape and regions of every vertex |
+//! | [`sag`] | the half-width that makes a short, clamped strand sag as its fibre would |
 //! | `solve` | the substep |
 //!
 //! **Time steps.** The source goes all the way to the goals in every step of 10 ms. Going all the way in every step of any length makes
@@ -29,6 +30,7 @@ pub(crate) mod extent;
 pub(crate) mod matching;
 mod rest;
 pub(crate) mod rotation;
+mod sag;
 mod solve;
 pub(crate) mod strain;
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What never changes about strands that keep their shape by matching it, and what stiffness that is.
 
 use super::extent::{extent, half_width_of, squared_stiffness};
+use super::sag::Sag;
 use super::{HalfWidths, Parameters, REFERENCE_STEP, Stiffness, WIDEST};
 use crate::strands::StrandModel;
 use glam::{DVec3, Vec3};
+use std::collections::BTreeMap;
 use std::f64::consts::PI;
 
 /// Weight on each end of a strand whose stiffness index is measured, 0.1 g [N] [Rungjiratananon2012, 4.7.2].
@@ -21,7 +23,12 @@ pub fn segment_of(mass: f64, rigidity: f64, half_width: f64) -> f64 {
 
 /// Half-width of the regions that give a strand with `mass` a length [kg/m] and segments of `length` [m] a bending rigidity [N m2].
 pub fn half_width_of_rigidity(mass: f64, length: f64, rigidity: f64) -> f64 {
-    half_width_of((4.0 * rigidity * REFERENCE_STEP * REFERENCE_STEP / (mass * length.powi(4))).min(1e12))
+    half_width_of(squared_of_rigidity(mass, length, rigidity))
+}
+
+/// q^2 of the same.
+fn squared_of_rigidity(mass: f64, length: f64, rigidity: f64) -> f64 {
+    (4.0 * rigidity * REFERENCE_STEP * REFERENCE_STEP / (mass * length.powi(4))).min(1e12)
 }
 
 /// Bending rigidity [N m2] that gives a stiffness index [m] to a strand whose half, a leg, weighs `leg` [kg].
@@ -47,8 +54,14 @@ impl Rest {
     pub fn new(model: &StrandModel, parameters: &Parameters, positions: &[DVec3]) -> Self {
         let mut rest =
             Self { segments: Vec::with_capacity(positions.len()), extents: Vec::with_capacity(positions.len()) };
+        let (clamped, mut sags) = (parameters.clamped as usize, BTreeMap::new());
         for strand in model.offsets.windows(2) {
             let (from, to) = (strand[0] as usize, strand[1] as usize);
+            // Asked to have a rigidity, not a half-width, clamped strands show it as a whole.
+            let shows = !matches!(parameters.stiffness, Stiffness::HalfWidths(_)) && clamped > 1 && to - from > clamped;
+            let sag = shows.then(|| &*sags.entry(to - from).or_insert_with(|| Sag::new(to - from, clamped)));
+            let half_width_of =
+                |squared: f64| sag.map_or_else(|| half_width_of(squared), |sag| sag.half_width(squared));
             let reach: f64 = model.lengths[from..to].iter().map(|l| f64::from(*l)).sum();
             let leg = 0.5 * model.masses[from..to].iter().map(|m| f64::from(*m)).sum::<f64>();
             let mut arc = 0.0;
@@ -56,15 +69,15 @@ impl Rest {
                 let segment = if i == from { DVec3::ZERO } else { positions[i] - positions[i - 1] };
                 rest.segments.push(segment.as_vec3());
                 arc += f64::from(model.lengths[i]);
-                // A region as wide as the strand makes it rigid; a wider one is the same.
-                let widest = ((to - from - 1) as f64).min(WIDEST);
+                // A region as wide as the strand makes it rigid; a wider one is the same but for a firmer clamp.
+                let widest = if shows { WIDEST } else { ((to - from - 1) as f64).min(WIDEST) };
                 let half_width = match parameters.stiffness {
                     Stiffness::HalfWidths(widths) => HalfWidths::at(&widths, arc / reach),
                     Stiffness::Fibre => half_width_of(fibre(model, i, i + 1 < to)),
                     Stiffness::Index(index) => {
                         let mass = model.material.density * PI * f64::from(model.radii[i]).powi(2);
                         let length = length_at(model, i, i + 1 < to);
-                        half_width_of_rigidity(mass, length, rigidity_of_index(index, leg))
+                        half_width_of(squared_of_rigidity(mass, length, rigidity_of_index(index, leg)))
                     }
                 };
                 rest.extents.push(extent(half_width.min(widest)) as f32);

@@ -15,8 +15,8 @@ use glam::{DMat3, DVec3};
 /// How much heavier held vertices are for their regions than if they were free, over the cube of the half-width; and how strongly
 /// they turn them, over what they weigh. A clamp is the rest of the strand, held; these two stand for the vertices that are not
 /// there, so that a strand bends as a rod that is clamped at its last held vertex (to a quarter of the half-width).
-const HELD: f64 = 0.1;
-const TURNED: f64 = 0.05;
+pub(super) const HELD: f64 = 0.1;
+pub(super) const TURNED: f64 = 0.05;
 /// Strain at which a strand held at one end is long enough for the last sweep, which makes it exact.
 const ROUGH: f64 = 1e-5;
 /// Strain to which other strands are solved.
