@@ -244,7 +244,8 @@ impl LiquidBody {
         self.check_room(scene, solids, 0.5 * (low + high))?;
         let any = Cell::new(false);
         let free = |p: DVec3| {
-            let free = region.depth(p) >= 0.0 && solids::clearance(scene, solids, p) >= reach;
+            let [told, most] = solids::clearances(scene, solids, p);
+            let free = region.depth(p) >= 0.0 && most >= reach && told >= 0.5 * reach;
             any.set(any.get() || free);
             free && kept(p)
         };

@@ -193,6 +193,11 @@ impl Simulation {
         &self.world
     }
 
+    /// The world, for checks that begin as no scene can say.
+    pub(crate) fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
     /// What was repaired in the scene's meshes, with the solid's name, and what may pass between the vertices of strands.
     pub fn warnings(&self) -> Vec<String> {
         let Model { scene, solids, bodies, strands, .. } = &self.world.model;

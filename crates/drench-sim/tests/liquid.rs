@@ -116,9 +116,10 @@ fn a_tank_that_deforms_keeps_its_water_and_its_level() {
     water_in("shape = { kind = 'file', path = 'tank.gltf' }", 16, |frame, half, water| {
         assert_eq!(outside(half, &water), 0, "frame {frame}, half width {half}");
         let height = water.iter().map(|p| p.y).sum::<f64>() / water.len() as f64;
-        // Particles come closer to walls than half a spacing, which is a good part of a tank of six; walls with gaps would let them sink further.
+        // A wall that is thin for the particles, and stretched. Samples that share their volume with those of its other side, or leave gaps, and a fill
+        // that leaves out edges would each lower the level by some per cent.
         let level = height / (0.5 * DEPTH * HALF.x / half);
-        assert!(level > 0.76, "frame {frame}: {level}");
+        assert!((0.97..1.02).contains(&level), "frame {frame}: {level}");
     });
 }
 
@@ -130,6 +131,7 @@ fn a_tank_that_is_shaken_keeps_its_water() {
         assert_eq!(outside(half, &water), 0, "frame {frame}");
         let height = water.iter().map(|p| p.y).sum::<f64>() / water.len() as f64;
         let top = water.iter().map(|p| p.y).fold(0.0, f64::max);
-        assert!(height > 0.76 * 0.5 * DEPTH && top < HEIGHT, "frame {frame}: {height} {top}");
+        // Waves only lift it.
+        assert!(height > 0.99 * 0.5 * DEPTH && top < HEIGHT, "frame {frame}: {height} {top}");
     });
 }

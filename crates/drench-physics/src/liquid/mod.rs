@@ -40,6 +40,7 @@ pub use material::Material;
 pub use state::{Droplet, LiquidState};
 pub use step::{LiquidScratch, Tally, longest_step, solve};
 pub use tension::cohesion;
+pub use walls::sample_volumes;
 
 use crate::contact::Collider;
 use crate::error::{PhysicsError, check};
@@ -138,7 +139,7 @@ impl LiquidModel {
     }
 }
 
-/// Samples of the surfaces of solids, about one spacing apart, half a spacing below the skin.
+/// Samples of the surfaces of solids, at most about one spacing apart, half a spacing below the skin.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Samples<'a> {
     /// Positions at the end of the substep [m].
@@ -147,6 +148,8 @@ pub struct Samples<'a> {
     pub velocities: &'a [DVec3],
     /// Which of the bodies each belongs to, or [`NO_BODY`].
     pub bodies: &'a [u32],
+    /// Volumes of wall that they stand for [m3], see [`sample_volumes`]; if empty, samples share the walls that they are in.
+    pub volumes: &'a [f64],
 }
 
 /// Particles of others, such as grains, that the liquid flows around and drags along.

@@ -306,7 +306,7 @@ impl Step<'_, '_> {
             Some(body) => body.velocity_at(samples.positions[b]),
             None => samples.velocities[b],
         };
-        walls.place_samples(samples.positions.len(), position, velocity, &self.frame)?;
+        walls.place_samples(samples.positions.len(), samples.volumes, position, velocity, &self.frame)?;
         walls.meet(fields, &state.positions, &self.frame);
         let pushed = samples.bodies.iter().any(|&body| (body as usize) < reactions.bodies.len());
         wall_impulses.clear();
@@ -544,6 +544,7 @@ fn check_counts(state: &LiquidState, surroundings: &Surroundings, reactions: &Re
         ("liquid pressures", state.pressures.len(), count),
         ("sample velocities", samples.velocities.len(), samples.positions.len()),
         ("sample bodies", samples.bodies.len(), samples.positions.len()),
+        ("sample volumes", samples.volumes.len(), if samples.volumes.is_empty() { 0 } else { samples.positions.len() }),
         ("foreign velocities", foreign.velocities.len(), foreign.positions.len()),
         ("foreign volumes", foreign.volumes.len(), foreign.positions.len()),
         ("foreign inverse masses", foreign.inverse_masses.len(), foreign.positions.len()),

@@ -50,7 +50,8 @@ impl Scene {
     }
 
     fn surroundings(&self) -> Surroundings<'_> {
-        let samples = Samples { positions: &self.positions, velocities: &self.velocities, bodies: &self.bodies };
+        let (positions, velocities, bodies) = (&self.positions, &self.velocities, &self.bodies);
+        let samples = Samples { positions, velocities, bodies, volumes: &[] };
         Surroundings { samples, ..Surroundings::empty(GRAVITY) }
     }
 }

@@ -1,8 +1,8 @@
 //! What the liquid touches: samples of solids, and foreign particles such as grains.
 //!
 //! A solid is sampled at about the particles' distance. Each sample b stands for a volume V_b = γ / Σ W over the samples
-//! around it [Akinci2012], so that uneven samples make an even wall, and counts in densities and pressures like a particle of mass
-//! ψ_b = ρ0 V_b. Liquid is mirrored in a wall: its image has the same pressure and the opposite velocity, so that a sample counts
+//! around it [Akinci2012], so that uneven samples make an even wall: those around it of the same side, because liquid before a thin wall does
+//! not feel its back. It counts in densities and pressures like a particle of mass ψ_b = ρ0 V_b. Liquid is mirrored in a wall: its image has the same pressure and the opposite velocity, so that a sample counts
 //! twice in pressure forces and in the rate of the density; particles half a spacing from the skin, whose samples lie as far
 //! below it, are then in the same balance as those inside. A foreign particle does the same with its own volume: liquid among
 //! grains fills what the grains leave; it is not mirrored, and feels its volume times the gradient of pressure. The sums over samples are taken once a step; the pressure iterations see two values a particle.
@@ -11,9 +11,9 @@
 //! is solved for, by Δu_f = Σ m_i κ_i ψ_f ∇W_if / m_f: a point that stood still until the step is over would be thrown by all the momentum of the liquid that it
 //! stopped, however much heavier than itself, into the liquid on its other side, and so on: such coupling diverges at any length of the step.
 
-use super::fields::Fields;
+use super::fields::{Fields, dot};
 use super::kernel::CubicSpline;
-use super::rows::{Kernel8, PIECE, Points, RowSums, Rows, Search};
+use super::rows::{Kernel8, PIECE, Points, Rows, Search};
 use crate::error::PhysicsError;
 use drench_geometry::neighbours::Neighbours;
 use glam::DVec3;
@@ -23,6 +23,33 @@ use wide::f32x4;
 /// Σ W d³ over a square lattice of samples in one plane: with it their volume is d³, and a particle at the distance d from the
 /// plane has the density of rest.
 const LAYER: f64 = 0.700_3;
+
+/// Cosine of the angle between normals beyond which samples are of different sides of a wall.
+const AWAY: f32 = -0.5;
+
+/// Where the volumes of points come from.
+#[derive(Clone, Copy)]
+enum Volumes<'a> {
+    /// Each point has its own [m3].
+    Given(&'a [f64]),
+    /// From the points around, on skins with these normals; all of one side if there are none.
+    Shared(&'a [DVec3]),
+}
+
+/// Volumes [m3] that samples of one solid stand for before a liquid of this spacing [m]. Where the skin is stretched they grow with it.
+pub fn sample_volumes(spacing: f64, positions: &[DVec3], normals: &[DVec3]) -> Result<Vec<f64>, PhysicsError> {
+    let kernel = CubicSpline::new(2.0 * spacing);
+    let origin = positions.iter().sum::<DVec3>() / positions.len().max(1) as f64;
+    let frame = Frame { origin, kernel, kernel8: Kernel8::new(&kernel), density: 1.0 };
+    let mut walls = Walls::default();
+    let points = positions.iter().copied().enumerate();
+    walls.place(points, Volumes::Shared(normals), |_| DVec3::ZERO, &frame)?;
+    let mut volumes = vec![0.0; positions.len()];
+    for (place, &volume) in walls.points.masses.iter().enumerate() {
+        volumes[walls.given(place)] = f64::from(volume);
+    }
+    Ok(volumes)
+}
 
 /// Points that the liquid feels, in z-order.
 #[derive(Debug, Default)]
@@ -71,17 +98,19 @@ impl Walls {
         self.chosen[self.neighbours.order()[place] as usize] as usize
     }
 
-    /// Puts samples of solids where they are now. Nothing is done if nothing changed.
+    /// Puts samples of solids where they are now. Nothing is done if nothing changed. Without `volumes` [m3] they have what they have among each other.
     pub fn place_samples(
         &mut self,
         count: usize,
+        volumes: &[f64],
         position: impl Fn(usize) -> DVec3 + Sync,
         velocity: impl Fn(usize) -> DVec3 + Sync,
         frame: &Frame,
     ) -> Result<(), PhysicsError> {
         self.mirror = 2.0;
         let points = (0..count).map(|i| (i, position(i)));
-        self.place(points, None, velocity, frame)
+        let volumes = if volumes.is_empty() { Volumes::Shared(&[]) } else { Volumes::Given(volumes) };
+        self.place(points, volumes, velocity, frame)
     }
 
     /// Puts foreign particles of these volumes [m3] where they are now: those of them that `liquid`, in cells of one support, may feel.
@@ -100,22 +129,25 @@ impl Walls {
             *near = liquid.any_around(liquid.cell_of(position(i)));
         });
         let points = (0..volumes.len()).filter(|&i| near[i]).map(|i| (i, position(i)));
-        let placed = self.place(points, Some(volumes), velocity, frame);
+        let placed = self.place(points, Volumes::Given(volumes), velocity, frame);
         self.near = near;
         placed
     }
 
-    /// Puts these points there, with their numbers. Volumes are those given [m3]; samples of surfaces have theirs from the samples around them.
+    /// Puts these points there, with their numbers.
     fn place(
         &mut self,
         points: impl Iterator<Item = (usize, DVec3)>,
-        volumes: Option<&[f64]>,
+        volumes: Volumes,
         velocity: impl Fn(usize) -> DVec3 + Sync,
         frame: &Frame,
     ) -> Result<(), PhysicsError> {
         let (mut changed, mut count) = (self.origin != frame.origin, 0);
         for (number, position) in points {
-            let volume = volumes.map_or(0.0, |volumes| volumes[number]);
+            let volume = match volumes {
+                Volumes::Given(volumes) => volumes[number],
+                Volumes::Shared(_) => 0.0,
+            };
             if count == self.placed.len() {
                 self.placed.push(DVec3::NAN);
                 self.chosen.push(0);
@@ -138,13 +170,13 @@ impl Walls {
             let order = self.neighbours.order();
             let position = |i: usize| frame.local(self.placed[order[i] as usize]);
             match volumes {
-                Some(_) => {
+                Volumes::Given(_) => {
                     let mass = |i: usize| (frame.density * self.volumes[order[i] as usize]) as f32;
                     self.points.set(order.len(), position, mass);
                 }
-                None => {
+                Volumes::Shared(normals) => {
                     self.points.set(order.len(), position, |_| 1.0);
-                    self.weigh(frame);
+                    self.weigh(normals, frame);
                 }
             }
         }
@@ -158,22 +190,31 @@ impl Walls {
         Ok(())
     }
 
-    /// ψ = ρ0 γ / Σ W [Akinci2012, eq. 4], with γ for what lies behind the one layer of samples.
-    fn weigh(&mut self, frame: &Frame) {
+    /// ψ = ρ0 γ / Σ W [Akinci2012, eq. 4], with γ for what lies behind the one layer of samples, over the samples that do not face away.
+    fn weigh(&mut self, normals: &[DVec3], frame: &Frame) {
         let count = self.points.x.len();
         let search = Search { neighbours: &self.neighbours, points: &self.points, kernel: frame.kernel8 };
         let own = frame.kernel.value(0.0) as f32;
         let mut masses = vec![0.0_f32; count];
         self.own_rows.resize_with(count.div_ceil(PIECE), Rows::default);
         let (placed, neighbours, x) = (&self.placed, &self.neighbours, &self.points.x);
+        let facing = |&place: &u32| lanes(normals[self.chosen[place as usize] as usize]);
+        let known = neighbours.order().iter().filter(|_| !normals.is_empty());
+        let normals: Vec<f32x4> = known.map(facing).collect();
         masses.par_chunks_mut(PIECE).zip(&mut self.own_rows).enumerate().for_each(|(piece, (masses, rows))| {
             let seeker = |number: usize| {
                 let i = piece * PIECE + number;
                 let cell = neighbours.cell_of(placed[neighbours.order()[i] as usize]);
                 (cell, x[i], i as u32)
             };
-            let mass = |sum: RowSums| (LAYER * frame.density / f64::from(own + sum.density)) as f32;
-            search.fill(rows, masses.len(), seeker, |number, sum| masses[number] = mass(sum));
+            search.fill(rows, masses.len(), seeker, |number, sum| masses[number] = own + sum.density);
+            for (number, mass) in masses.iter_mut().enumerate() {
+                let i = piece * PIECE + number;
+                let away = |j: &usize| !normals.is_empty() && dot(normals[i], normals[*j]) < AWAY;
+                let others = rows.row(number).0.iter().map(|&j| j as usize).filter(away);
+                let values = others.map(|j| frame.kernel.value(vector(x[i] - x[j]).length()));
+                *mass = (LAYER * frame.density / (f64::from(*mass) - values.sum::<f64>())) as f32;
+            }
         });
         self.points.masses = masses;
     }
@@ -290,7 +331,7 @@ impl Walls {
         let sum = others.iter().zip(weights).fold(f32x4::ZERO, |sum, (&b, &weight)| {
             sum + (x - self.points.x[b as usize]) * self.gained[b as usize] * f32x4::splat(weight)
         });
-        super::fields::dot(sum, f32x4::ONE)
+        dot(sum, f32x4::ONE)
     }
 
     /// What loose points add to the diagonal of the answer to pressure at a particle, given as above: at least a third of the largest eigenvalue of their
@@ -306,7 +347,7 @@ impl Walls {
     #[inline]
     fn pull(&self, x: f32x4, point: usize, weight: f32) -> f32 {
         let offset = x - self.points.x[point];
-        super::fields::dot(offset, offset).sqrt() * weight.abs()
+        dot(offset, offset).sqrt() * weight.abs()
     }
 
     /// The particles that have found a point, with their weights.
@@ -367,4 +408,25 @@ pub(crate) fn lanes(v: DVec3) -> f32x4 {
 pub(crate) fn vector(v: f32x4) -> DVec3 {
     let [x, y, z, _] = v.to_array();
     DVec3::new(f64::from(x), f64::from(y), f64::from(z))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sheets of samples one spacing apart stand for what one sheet does if they face away from each other, and share that if they do not.
+    #[test]
+    fn the_back_of_a_thin_wall_takes_nothing_from_its_front() {
+        let d = 0.1;
+        let sheet = |y: f64| (0..81).map(move |i| DVec3::new(f64::from(i % 9), y, f64::from(i / 9)) * d);
+        let (wall, floor): (Vec<DVec3>, Vec<DVec3>) = (sheet(0.0).chain(sheet(1.0)).collect(), sheet(0.0).collect());
+        let middle = |points: &[DVec3], normals: &[DVec3]| sample_volumes(d, points, normals).unwrap()[40];
+        let normals = |back: DVec3| [[DVec3::NEG_Y; 81], [back; 81]].concat();
+        let one = middle(&floor, &[]);
+        assert!((one / d.powi(3) - 1.0).abs() < 1e-3, "{one}");
+        assert!((middle(&wall, &normals(DVec3::Y)) / one - 1.0).abs() < 1e-5);
+        for shared in [middle(&wall, &normals(DVec3::NEG_Y)), middle(&wall, &[])] {
+            assert!((shared / one - 0.7 / 0.85).abs() < 0.01, "{shared} of {one}");
+        }
+    }
 }

@@ -31,7 +31,7 @@ pub(super) fn dam_break(height: u32, width: u32) -> Result<Vec<f64>, SimError> {
         }
     }
     let (velocities, bodies) = (vec![DVec3::ZERO; samples.len()], vec![NO_BODY; samples.len()]);
-    let samples = Samples { positions: &samples, velocities: &velocities, bodies: &bodies };
+    let samples = Samples { positions: &samples, velocities: &velocities, bodies: &bodies, volumes: &[] };
     let surroundings = Surroundings { samples, ..Surroundings::empty(DVec3::NEG_Y * 9.81) };
     let portion = Portion { spacing: d, mass: model.particle_mass() };
     let column = [DVec3::ZERO, DVec3::new(0.5, 0.5, size.z)];

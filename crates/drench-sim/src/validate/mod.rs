@@ -8,6 +8,7 @@
 //! | [`cords`] | cords against mechanics: tension, curves, rupture, twist |
 //! | [`collision`] | strands against strands |
 //! | [`liquid`] | liquids against measurements, closed forms and conservation |
+//! | [`sloshing`] | water that sloshes in the tank of a scene |
 //! | [`drops`] | drops on a floor against the shapes of Young and Laplace |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
@@ -30,6 +31,7 @@ mod linking;
 mod liquid;
 mod promises;
 mod sampling;
+mod sloshing;
 mod strands;
 
 pub use bench_strand::BenchStrand;
@@ -130,6 +132,7 @@ pub fn cases() -> Vec<Case> {
         iterations::CASES,
         sampling::CASES,
         liquid::CASES,
+        sloshing::CASES,
         drops::CASES,
         grains::CASES,
         hair::CASES,
