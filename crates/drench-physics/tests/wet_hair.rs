@@ -248,8 +248,10 @@ fn spreading_that_is_too_fast_for_its_voxels_neither_hangs_nor_loses_water() {
     bath.water.around[6] = 1e-8;
     for _ in 0..3 {
         // Two million steps of the fastest voxel.
-        bath.step(100.0);
+        let left = bath.step(100.0).unspread;
+        assert!(left > 90.0 && left < 100.0, "{left}");
     }
+    assert_eq!(bath.step(0.01).unspread, 0.0);
     let total: f64 = bath.water.around.iter().sum();
     assert!((total / 1e-8 - 1.0).abs() < 1e-9 && bath.water.around.iter().all(|&w| w >= 0.0), "{total:e}");
     let most = bath.water.around.iter().fold(0.0_f64, |most, &w| most.max(w));
@@ -480,6 +482,33 @@ fn wet_strands_attract_hold_and_let_go_at_the_stated_reach() {
     assert!(gap > 2.1e-3, "{gap}");
     // Dry strands do not.
     assert_eq!(side_by_side(1e-3, 0.0, 0.0), (1e-3, 0));
+}
+
+#[test]
+fn a_strand_between_two_others_goes_to_the_nearer_one() {
+    let (medium, fibre) = idle();
+    let roots = [0.0, 0.8e-3, 2e-3].map(|x| DVec3::X * x);
+    let mut bath = Bath::new(Bundle::new(&roots, DVec3::NEG_Y, 21, 2e-3), medium, fibre, [1.0, 1.0]);
+    let masses: Vec<f64> = bath.bundle.masses.iter().map(|&m| 1.0 / f64::from(m)).collect();
+    let radii = vec![4e-5; masses.len()];
+    // Both are within reach; whether the pull or the film limits it.
+    for pull in [1e3, 1e-7] {
+        bath.velocities.fill(DVec3::ZERO);
+        for _ in 0..20 {
+            bath.step(1e-3);
+            bath.velocities.fill(DVec3::ZERO);
+            let strands = Clinging {
+                positions: &bath.bundle.positions,
+                velocities: &mut bath.velocities,
+                inverse_masses: &masses,
+                radii: &radii,
+            };
+            let cohesion = Cohesion { reach: 5e-3, pull };
+            hair::cling(&bath.hair, &mut bath.water, &mut bath.scratch, &cohesion, strands, 1e-3).unwrap();
+        }
+        let [left, middle, right] = [10, 31, 52].map(|i| bath.velocities[i].x);
+        assert!(left > 0.0 && middle < 0.0 && right < 0.0, "{pull}: {left} {middle} {right}");
+    }
 }
 
 #[test]

@@ -169,9 +169,14 @@ impl Dripping {
     }
 }
 
-/// Water in hair during a substep: in from the liquid, through the hair, out as drops and into the air. The drops that left.
-pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) -> Result<Dripping, SimError> {
-    let Some(body) = &model.hair else { return Ok(Dripping::default()) };
+/// Water in hair during a substep: in from the liquid, through the hair, out as drops and into the air. The drops that left, and what went wrong.
+pub fn wet(
+    model: &Model,
+    state: &mut State,
+    scratch: &mut Scratch,
+    span: Span,
+) -> Result<(Dripping, Option<String>), SimError> {
+    let Some(body) = &model.hair else { return Ok((Dripping::default(), None)) };
     let HairWorking { scratch, positions, velocities, towels, drips, neighbours, .. } = &mut scratch.hair;
     gather(body, state, positions, velocities);
     towels.clear();
@@ -205,18 +210,28 @@ pub fn wet(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
     liquid.remove(|drop| drop.mass <= 0.0);
     hair::release(liquid, drips, neighbours, [full, radius], span.to).map_err(refuse)?;
     scatter(body, state, velocities);
-    Ok(Dripping::new(body.grooms.len(), drips, span.dt))
+    let slow = (tally.unspread > 0.0).then(|| {
+        let voxel = 1e3 * body.model.medium().voxel;
+        format!(
+            "hair: water spreads too fast for voxels of {voxel:.1} mm and falls behind: raise `wetting.voxel` or \
+             `simulation.substeps`, or lower `wetting.along` and `wetting.across`"
+        )
+    });
+    Ok((Dripping::new(body.grooms.len(), drips, span.dt), slow))
 }
 
-/// Wet strands cling to each other; how many bridges of water there are.
+/// Tells strands how water changes them, and lets wet ones cling to each other; how many bridges of water there are.
 pub fn cling(
     model: &Model,
     state: &mut State,
-    strands: &[StrandScratch],
+    strands: &mut [StrandScratch],
     working: &mut HairWorking,
     span: Span,
 ) -> Result<u64, SimError> {
     let Some(body) = &model.hair else { return Ok(0) };
+    for (number, (groom, _)) in body.grooms.iter().enumerate() {
+        burden(model, body, &state.hair, number, &mut strands[*groom]);
+    }
     let HairWorking { scratch, positions, velocities, inverse_masses, .. } = working;
     gather(body, state, positions, velocities);
     inverse_masses.clear();
@@ -377,12 +392,12 @@ impl Submerged {
     }
 }
 
-/// Tells the strands of a groom how water changes them: they are heavier, softer, and take another shape.
-pub fn burden(model: &Model, water: &HairWater, groom: usize, strands: &mut StrandScratch) {
-    let Some((body, number)) = model.hair.as_ref().and_then(|body| Some((body, body.of_groom[groom]?))) else { return };
-    let (fibre, wet) = (body.model.fibre(number), &body.grooms[number].1);
+/// Tells the strands of a groom that gets wet how water changes them: they are heavier, softer, and take another shape.
+fn burden(model: &Model, body: &HairBody, water: &HairWater, number: usize, strands: &mut StrandScratch) {
+    let (groom, wet) = &body.grooms[number];
+    let fibre = body.model.fibre(number);
     let range = body.model.vertices(number);
-    let masses = model.strands[groom].model.masses();
+    let masses = model.strands[*groom].model.masses();
     let hair = &body.model.masses()[range.clone()];
     let (inside, around) = (&water.inside[range.clone()], &water.around[range.clone()]);
     let change = &water.change[range];

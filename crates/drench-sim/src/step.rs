@@ -25,8 +25,12 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
     solve_cords(model, state, scratch, span, report)?;
     flow::advance(model, state, scratch, span, report)?;
     if model.hair.is_some() {
-        let dripping = report.stage("wetting", || hair::wet(model, state, scratch, span))?;
+        let (dripping, slow) = report.stage("wetting", || hair::wet(model, state, scratch, span))?;
         report.dripping.add(&dripping);
+        slow.into_iter().for_each(|text| report.warn(text));
+        // Before the strands are solved: velocities after a step are those at which they have moved.
+        report.bridges =
+            report.stage("cohesion", || hair::cling(model, state, &mut scratch.strands, &mut scratch.hair, span))?;
     }
 
     report.stage("bodies", || bodies::step(model, state, &scratch.bodies, &mut scratch.solids, span))?;
@@ -41,9 +45,8 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
         colliders: &colliders,
     };
     let bodies = model.strands.iter().zip(&mut state.strands).zip(&mut scratch.strands).zip(&scratch.roots);
-    for (groom, (((body, strands), working), roots)) in bodies.enumerate() {
+    for (((body, strands), working), roots) in bodies {
         let tally = report.stage("strands", || {
-            hair::burden(model, &state.hair, groom, working);
             strands::solve(&body.model, strands, working, roots, &environment, body.interaction.as_ref(), dt)
         });
         let tally = tally.map_err(|source| match source {
@@ -68,10 +71,6 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
             }
             Ok(())
         })?;
-    }
-    if model.hair.is_some() {
-        report.bridges =
-            report.stage("cohesion", || hair::cling(model, state, &scratch.strands, &mut scratch.hair, span))?;
     }
     collisions::resolve(model, state, &scratch.cords, &mut scratch.collisions, span, report)
 }

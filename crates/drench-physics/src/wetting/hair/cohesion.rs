@@ -1,16 +1,19 @@
 //! Wet strands cling to each other [Rungjiratananon2012b, section 6].
 //!
 //! A bridge of water joins a vertex with a segment of another strand once they are closer than the water between and around them reaches,
-//! d = r_i + r_j + `reach` (s_i + s_j) / 2, s the part of the room for water that is filled (20). It pulls them together, as a liquid does: to
-//! contact, within a time, and with no more than a force
+//! d = r_i + r_j + R, R = `reach` (s_i + s_j) / 2, s the part of the room for water that is filled (20). Across the gap g that is left it pulls
+//! them together with no more than a force that falls with the gap, as in (21),
 //!
-//! F = `pull` l (s_i + s_j) / 2 for each length l of strand,
+//! F = `pull` l (s_i + s_j) / 2 (1 - g / R) for each length l of strand,
 //!
-//! holds them there while they are pulled apart less strongly, and breaks where they are farther than d. Strands that overlap are pushed apart
-//! by whatever it takes (22). Motion along each other is damped by the film between them.
+//! holds them in contact while they are pulled apart less strongly, and breaks where they are farther than d. Strands that overlap are pushed
+//! apart by whatever it takes (22). Motion along each other is damped by the film between them.
 //!
-//! The text's force (21) would be explicit: stiff on hairs that weigh micrograms. Here a bridge asks for a velocity, and each vertex gives every bridge an equal part of its
+//! The text's force (21) would be explicit: stiff on hairs that weigh micrograms. Here a bridge asks for a velocity: that at which (21) closes a gap
+//! against the film's drag, (R - g) / [`CLOSING`], and no more than g over [`TOUCHING`] steps, which ends in contact. Each vertex gives every bridge an equal part of its
 //! mass: whatever the strength, velocities stay between those that bridges ask for, and what one side gains the other loses.
+//!
+//! That the nearer neighbour pulls more is what makes clumps: a strand amid others that pull more the farther they are, or all alike, stays where it is.
 //!
 //! Bridges last from step to step; new ones are looked for in a part of the strands at a time.
 
@@ -30,8 +33,10 @@ pub(super) const NONE: u32 = u32::MAX;
 const PATIENCE: u32 = 8;
 /// Part of the room for water that must be filled, on average, for two strands to cling.
 const LEAST: f64 = 0.02;
-/// Time in which a bridge closes its gap [s].
-const CLOSING: f64 = 0.04;
+/// Time in which a bridge closes its gap, and ends an overlap [s].
+const CLOSING: f64 = 0.02;
+/// Steps in which a bridge whose gap is about to close gets to contact: in one, vertices that share bridges would chatter.
+const TOUCHING: f64 = 2.0;
 /// Time in which a film stops strands that slide along each other [s].
 const SLIDING: f64 = 0.1;
 /// Vertices that one task handles.
@@ -78,8 +83,8 @@ struct Bond {
     segment: u32,
     /// Place on the segment, 0 to 1.
     place: f32,
-    /// Distance less that of contact [m].
-    gap: f32,
+    /// Speed at which it closes its gap; negative out of an overlap [m/s].
+    speed: f32,
     /// The most it pulls in this step [N s].
     most: f32,
     /// From the segment to the vertex, of length 1; then what the vertex gains and the segment loses [N s].
@@ -260,14 +265,14 @@ impl Work {
             for bond in bonds.iter_mut().flatten() {
                 let (i, j, t) = (bond.vertex as usize, bond.segment as usize, f64::from(bond.place));
                 let answer = light[i] + (1.0 - t) * (1.0 - t) * light[j - 1] + t * t * light[j];
-                let (normal, gap, pull) = (bond.normal.as_dvec3(), f64::from(bond.gap), f64::from(bond.most));
+                let (normal, speed, pull) = (bond.normal.as_dvec3(), f64::from(bond.speed), f64::from(bond.most));
                 let relative = now[i] - (now[j - 1] * (1.0 - t) + now[j] * t);
                 let parting = relative.dot(normal);
                 // Nothing moves what is held on both sides.
                 let mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
-                // To contact in a while; out of an overlap as fast, and by any force.
-                let wanted = (-gap / CLOSING - parting) * mass;
-                let most = if gap < 0.0 && wanted > 0.0 { f64::INFINITY } else { pull };
+                let wanted = (-speed - parting) * mass;
+                // Out of an overlap by any force.
+                let most = if speed < 0.0 && wanted > 0.0 { f64::INFINITY } else { pull };
                 let slide = (relative - normal * parting) * (slowed * mass);
                 let slide = slide * (pull / slide.length_squared().sqrt().max(1e-300)).min(1.0);
                 bond.normal = (normal * wanted.clamp(-pull, most) + slide).as_vec3();
@@ -432,12 +437,21 @@ impl Scene<'_> {
         // Axes that cross have no side: any direction across the segment will do.
         let across = || way.any_orthogonal_vector().normalize_or(DVec3::X);
         let normal = if distance > 1e-12 { meeting.offset / distance } else { across() };
+        let (gap, shared) = (distance - self.contact(i, j), self.shared(i, j));
+        let reach = self.cohesion.reach * shared;
+        let speed = if gap > 0.0 {
+            ((reach - gap) / CLOSING).min(gap / (TOUCHING * self.dt))
+        } else {
+            gap / CLOSING.max(TOUCHING * self.dt)
+        };
+        // Across the gap at the end of the step.
+        let strength = shared * (1.0 - (gap - speed * self.dt).max(0.0) / reach);
         Bond {
             vertex: i as u32,
             segment,
             place: meeting.place as f32,
-            gap: (distance - self.contact(i, j)) as f32,
-            most: (self.cohesion.pull * way.length_squared().sqrt() * self.shared(i, j) * self.dt) as f32,
+            speed: speed as f32,
+            most: (self.cohesion.pull * way.length_squared().sqrt() * strength * self.dt) as f32,
             normal: normal.as_vec3(),
         }
     }

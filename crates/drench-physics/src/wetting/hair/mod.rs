@@ -419,6 +419,8 @@ pub struct Tally {
     pub drops: u64,
     /// Their mass [kg].
     pub dripped: f64,
+    /// Time for which capillary water did not spread, because it is too fast for the voxels [s].
+    pub unspread: f64,
 }
 
 /// Water in hair for `dt` seconds. Liquid loses what hair takes in: particles left without mass are to be removed. `drips` gets the drops that
@@ -459,13 +461,13 @@ pub fn step(
     grid.rebuild(medium.voxel, &hair.offsets, strands.positions)?;
     voxels.gather(hair, water, grid, strands.positions, strands.velocities);
     let taken = intake::take_in(medium, grid, voxels, liquid);
-    links.spread(medium, grid, voxels, dt);
+    let unspread = links.spread(medium, grid, voxels, dt);
     strand::run(hair, water, grid, voxels, shares, strands.positions, strands.velocities, gravity, dt);
     voxels.gather_free(water, grid);
     drip::drip(hair, water, grid, voxels, work, liquid.drop_masses(), gravity, dt, strands.positions, drips);
     strand::level(hair, water, grid, voxels, dt);
     let dripped = drips.iter().map(|drip| drip.mass).sum();
-    Ok(Tally { taken, dried, drops: drips.len() as u64, dripped })
+    Ok(Tally { taken, dried, drops: drips.len() as u64, dripped, unspread })
 }
 
 /// Air and towels take water; returns how much [kg].

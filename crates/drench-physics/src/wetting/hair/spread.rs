@@ -39,10 +39,11 @@ pub(super) struct Links {
 }
 
 impl Links {
-    /// Lets capillary water spread for `dt` seconds; the voxels' changes tell where it went.
-    pub fn spread(&mut self, medium: &Medium, grid: &Grid, voxels: &mut Voxels, dt: f64) {
+    /// Lets capillary water spread for `dt` seconds; the voxels' changes tell where it went. The time for which it could not, because
+    /// there are too many sub-steps in it [s].
+    pub fn spread(&mut self, medium: &Medium, grid: &Grid, voxels: &mut Voxels, dt: f64) -> f64 {
         if medium.along <= 0.0 && medium.across <= 0.0 {
-            return;
+            return 0.0;
         }
         self.fill(voxels);
         // In one go water crosses only links between voxels that are not equally full now.
@@ -52,7 +53,7 @@ impl Links {
         }
         let longest = COURANT / self.fastest();
         let steps = (dt / longest).ceil().clamp(1.0, SUBSTEPS);
-        let h = longest.min(dt / steps);
+        let (h, left) = (longest.min(dt / steps), (dt - steps * longest).max(0.0));
         let Self { chunks, rates, water, room } = self;
         for _ in 0..steps as u64 {
             // Saturations of the beginning drive all flows of a step.
@@ -68,6 +69,7 @@ impl Links {
                 voxels.all[to].change += flow;
             }
         }
+        left
     }
 
     /// Takes over the voxels' water and their room between hairs.
