@@ -1,10 +1,11 @@
 //! What a scene will cost, without building all of it.
 
 use crate::SimError;
-use crate::solids::SolidModel;
+use crate::solids::{Shelf, SolidModel};
 use crate::{cords, grains, grooms, liquid};
 use drench_physics::strands::csm;
 use drench_scene::{Groom, Scene};
+use rayon::prelude::*;
 
 /// What will be simulated, about.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -105,7 +106,17 @@ fn index_line(groom: &Groom, index: f64) -> (String, Option<String>) {
 /// Counts what a scene would simulate, and refuses what could not be built. Solids are sampled for nothing, grooms are not grown, and grains
 /// are not pushed apart.
 pub fn estimate(scene: &Scene) -> Result<Estimate, SimError> {
-    let solids = SolidModel::to_count(scene)?;
+    count(scene, &Shelf::default())
+}
+
+/// The same of many scenes, in their order: what they have in common is made once.
+pub fn estimate_all(scenes: &[Scene]) -> Result<Vec<Estimate>, SimError> {
+    let shelf = Shelf::stock(scenes)?;
+    scenes.par_iter().map(|scene| count(scene, &shelf)).collect()
+}
+
+fn count(scene: &Scene, shelf: &Shelf) -> Result<Estimate, SimError> {
+    let solids = SolidModel::to_count(scene, shelf)?;
     let simulation = &scene.simulation;
     let step_rate = simulation.fps * f64::from(simulation.substeps);
     let mut estimate = Estimate {

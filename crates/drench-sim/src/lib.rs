@@ -31,6 +31,6 @@ pub mod validate;
 pub mod world;
 
 pub use error::SimError;
-pub use estimate::{Estimate, estimate};
+pub use estimate::{Estimate, estimate, estimate_all};
 pub use porous::{Voxels, voxels};
 pub use simulation::Simulation;

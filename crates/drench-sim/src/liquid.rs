@@ -19,6 +19,8 @@ use std::cell::Cell;
 const MOST: usize = 20_000_000;
 /// Smallest number of particles across a tank in which a liquid can flow.
 const ACROSS: f64 = 4.0;
+/// How near to what liquid begins in solids matter to it, in spacings: as far as is looked for a second wall, and a little.
+pub const NEAR: f64 = ACROSS + 1.0;
 /// Points of the rim of an opening that must be out of all solids.
 const RIM: u32 = 8;
 
@@ -176,8 +178,35 @@ fn body(scene: &Scene, liquid: &scene::Liquid, solids: &[SolidModel]) -> Result<
     })
 }
 
-fn emitter(scene: &Scene, solids: &[SolidModel], emitter: &scene::Emitter, index: usize) -> Result<Emitter, SimError> {
-    let seed = scene.simulation.seed.wrapping_add(index as u64);
+/// Boxes in which liquid comes into being, by the corners [m].
+pub fn begins(scene: &Scene, liquid: &scene::Liquid, solids: &[SolidModel]) -> Result<Vec<(DVec3, DVec3)>, SimError> {
+    let mut boxes = Vec::new();
+    for fill in &liquid.fills {
+        boxes.push(regions::region(scene, &fill.region, solids)?.as_physics().bounds());
+    }
+    for (index, emitter) in liquid.emitters.iter().enumerate() {
+        let place = place_of(scene, emitter);
+        let points = outlet(scene, emitter, index).edge().into_iter();
+        boxes.extend(points.map(|local| place.rotation * local + place.translation).map(|point| (point, point)));
+    }
+    Ok(boxes)
+}
+
+/// Where what carries an emitter is at the beginning.
+fn place_of(scene: &Scene, emitter: &scene::Emitter) -> Placement {
+    let solid = emitter.on.as_ref().and_then(|name| scene.solid(name));
+    solid.map_or(Placement::IDENTITY, |solid| {
+        let pose = scene.pose_of(solid, 0.0);
+        Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 }
+    })
+}
+
+/// What an emitter is drawn from, if it is random.
+fn seed_of(scene: &Scene, index: usize) -> u64 {
+    scene.simulation.seed.wrapping_add(index as u64)
+}
+
+fn outlet(scene: &Scene, emitter: &scene::Emitter, index: usize) -> Outlet {
     let opening = |position: DVec3, direction: DVec3, radius, speed| Opening {
         position,
         direction: direction.normalize(),
@@ -186,29 +215,29 @@ fn emitter(scene: &Scene, solids: &[SolidModel], emitter: &scene::Emitter, index
         velocity: DVec3::ZERO,
         phase: 0.0,
     };
-    let outlet = match emitter.outlet {
+    match emitter.outlet {
         scene::Outlet::Faucet { position, direction, radius, speed } => {
             Outlet::Openings(vec![opening(position, direction, radius, speed)])
         }
         scene::Outlet::Shower { position, direction, radius, openings, opening: hole, spread, speed } => {
             let head = opening(position, direction, radius, speed);
-            Outlet::Openings(source::shower(&head, openings, hole, spread, seed))
+            Outlet::Openings(source::shower(&head, openings, hole, spread, seed_of(scene, index)))
         }
         scene::Outlet::Rain { position, size, rate, velocity } => {
             Outlet::Rain(Rain { position, size: [size.x, size.z], rate, velocity })
         }
-    };
-    let solid = emitter.on.as_ref().and_then(|name| scene.solid(name));
-    let place = solid.map_or(Placement::IDENTITY, |solid| {
-        let pose = scene.pose_of(solid, 0.0);
-        Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 }
-    });
+    }
+}
+
+fn emitter(scene: &Scene, solids: &[SolidModel], emitter: &scene::Emitter, index: usize) -> Result<Emitter, SimError> {
+    let (outlet, place) = (outlet(scene, emitter, index), place_of(scene, emitter));
     for local in outlet.edge() {
         let position = place.rotation * local + place.translation;
         if let Some(solid) = solids::solid_around(scene, solids, position) {
             return Err(SimError::EmitterInside { emitter: index, solid: solid.to_owned() });
         }
     }
+    let (solid, seed) = (emitter.on.as_ref().and_then(|name| scene.solid(name)), seed_of(scene, index));
     Ok(Emitter { outlet, solid, start: emitter.start, stop: emitter.stop.unwrap_or(f64::INFINITY), seed })
 }
 

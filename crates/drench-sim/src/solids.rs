@@ -4,6 +4,7 @@
 //! are functions of time: nothing of a solid is in the state.
 
 use crate::SimError;
+use crate::liquid;
 use crate::world::{Model, StrandBody};
 use drench_geometry::animation::MeshAnimation;
 use drench_geometry::bvh::Bvh;
@@ -101,12 +102,31 @@ impl SolidModel {
         Self::each_once(scene, |solid| Self::build(scene, solid))
     }
 
-    /// The solids of a scene as far as is needed to count what grows on them and what liquid has room between them.
-    pub fn to_count(scene: &Scene) -> Result<Vec<Self>, SimError> {
-        match &scene.liquid {
-            Some(_) => Self::each_once(scene, Self::with_field),
-            None => Self::each_once(scene, Self::mesh_only),
+    /// The solids of a scene as far as is needed to count what grows on them and what liquid has room between them: fields are baked only where
+    /// liquid begins nearby.
+    pub fn to_count(scene: &Scene, shelf: &Shelf) -> Result<Vec<Self>, SimError> {
+        let mut models = Self::each_once(scene, |solid| shelf.mesh_only(solid))?;
+        let Some(liquid) = &scene.liquid else { return Ok(models) };
+        let near = liquid::NEAR * liquid.spacing;
+        let begins = liquid::begins(scene, liquid, &models)?;
+        for (index, solid) in scene.solids.iter().enumerate().filter(|(_, solid)| solid.collide) {
+            let (low, high) = models[index].bounds(scene, index);
+            let meets = |&(from, to): &(DVec3, DVec3)| (from - near).cmple(high).all() && (to + near).cmpge(low).all();
+            if !is_baked(solid) || begins.iter().any(meets) {
+                models[index].collide(solid)?;
+            }
         }
+        Ok(models)
+    }
+
+    /// Corners of a box around the solid with this number at the beginning [m].
+    fn bounds(&self, scene: &Scene, index: usize) -> (DVec3, DVec3) {
+        let (low, high) = self.mesh.bounds();
+        let (pose, half) = (scene.pose_of(index, 0.0), 0.5 * (high - low));
+        let turned = DMat3::from_quat(pose.rotation);
+        let half = turned.x_axis.abs() * half.x + turned.y_axis.abs() * half.y + turned.z_axis.abs() * half.z;
+        let middle = pose.rotation * (0.5 * (low + high)) + pose.position;
+        (middle - half, middle + half)
     }
 
     /// Every solid of the scene; those of equal shape are built once.
@@ -137,13 +157,18 @@ impl SolidModel {
 
     /// A solid with its field, if anything collides with it.
     fn with_field(solid: &Solid) -> Result<Self, SimError> {
-        let wrap = |source| SimError::Solid { solid: solid.name.clone(), source };
         let mut model = Self::mesh_only(solid)?;
         if solid.collide {
-            let deforming = model.animation.is_some();
-            model.field = Some(field_of(solid, &model.mesh, deforming).map_err(wrap)?);
+            model.collide(solid)?;
         }
         Ok(model)
+    }
+
+    /// Lets things collide with it.
+    fn collide(&mut self, solid: &Solid) -> Result<(), SimError> {
+        let wrap = |source| SimError::Solid { solid: solid.name.clone(), source };
+        self.field = Some(field_of(solid, &self.mesh, self.animation.is_some()).map_err(wrap)?);
+        Ok(())
     }
 
     /// A solid that nothing collides with.
@@ -171,6 +196,37 @@ impl SolidModel {
         let field = self.animation.as_ref().and_then(|_| self.field.clone());
         let skin = field.as_ref().map(|_| Bvh::build(&self.mesh));
         SolidScratch { before: Placement::IDENTITY, after: Placement::IDENTITY, deformed, field, skin }
+    }
+}
+
+/// Meshes that take long to make, made once for all scenes that have them.
+#[derive(Debug, Default)]
+pub struct Shelf(Vec<(Solid, SolidModel)>);
+
+impl Shelf {
+    /// What these scenes have of them.
+    pub fn stock(scenes: &[Scene]) -> Result<Self, SimError> {
+        let mut shelf = Self::default();
+        for solid in scenes.iter().flat_map(|scene| &scene.solids) {
+            if matches!(solid.shape, Shape::Head { .. } | Shape::Bunny { .. }) && shelf.find(solid).is_none() {
+                shelf.0.push((solid.clone(), SolidModel::mesh_only(solid)?));
+            }
+        }
+        Ok(shelf)
+    }
+
+    fn find(&self, solid: &Solid) -> Option<&SolidModel> {
+        let mesh = |solid: &Solid| (solid.subdivide, solid.scale);
+        let same = |(other, _): &&(Solid, SolidModel)| other.shape == solid.shape && mesh(other) == mesh(solid);
+        self.0.iter().find(same).map(|(_, model)| model)
+    }
+
+    /// A solid that nothing collides with.
+    fn mesh_only(&self, solid: &Solid) -> Result<SolidModel, SimError> {
+        self.find(solid).map_or_else(
+            || SolidModel::mesh_only(solid),
+            |model| Ok(SolidModel { name: solid.name.clone(), friction: solid.friction, ..model.clone() }),
+        )
     }
 }
 
@@ -446,8 +502,7 @@ fn mesh_of(solid: &Solid) -> Result<(TriMesh, Option<MeshAnimation>, Vec<String>
 fn field_of(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, GeometryError> {
     let s = solid.scale;
     Ok(match solid.shape {
-        // Subdivision rounds a shape: the exact field would no longer be that of its skin.
-        _ if solid.subdivide > 0 && !matches!(solid.shape, Shape::Plane { .. }) => baked(solid, mesh, deforming)?,
+        _ if is_baked(solid) => baked(solid, mesh, deforming)?,
         Shape::Sphere { radius } => Field::Sphere { radius: radius * s },
         Shape::Box { size } => Field::Box { size: size * s },
         Shape::Capsule { radius, height } => Field::Capsule { radius: radius * s, height: height * s },
@@ -457,6 +512,12 @@ fn field_of(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, Geo
         Shape::Tank { size, wall } => Field::Tank { size: size * s, wall: wall * s },
         Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. } => baked(solid, mesh, deforming)?,
     })
+}
+
+/// Whether the field of a solid has to be baked. Subdivision rounds a shape: the exact field would no longer be that of its skin.
+fn is_baked(solid: &Solid) -> bool {
+    let rounded = solid.subdivide > 0 && !matches!(solid.shape, Shape::Plane { .. });
+    rounded || matches!(solid.shape, Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. })
 }
 
 fn baked(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, GeometryError> {

@@ -2,7 +2,7 @@
 #![allow(missing_docs, clippy::unwrap_used)]
 
 use drench_scene::{Scene, Size, Source};
-use drench_sim::{Simulation, estimate};
+use drench_sim::{Simulation, estimate, estimate_all};
 
 fn built_in(name: &str, size: Size) -> Scene {
     drench_scene::load(Source::Builtin(name.to_owned()), Some(size), &[]).unwrap()
@@ -23,6 +23,16 @@ fn particles_are_counted_as_they_are_filled_in() {
         let most = expected.grains as f64;
         assert!((0.98 * most..=most).contains(&(grains as f64)), "{name}: {grains} of {most}");
     }
+}
+
+#[test]
+fn scenes_are_counted_together_as_they_are_alone() {
+    // Heads with and without liquid near them, in two sizes; a bunny among fountains.
+    let names = ["shower-head", "hairstyles", "bunny-fountains"];
+    let scenes: Vec<Scene> =
+        names.iter().flat_map(|name| [Size::Tiny, Size::Preview].map(|size| built_in(name, size))).collect();
+    let alone: Vec<_> = scenes.iter().map(|scene| estimate(scene).unwrap()).collect();
+    assert_eq!(estimate_all(&scenes).unwrap(), alone);
 }
 
 #[test]

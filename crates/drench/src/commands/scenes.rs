@@ -4,6 +4,7 @@ use crate::cli::ScenesArguments;
 use crate::failure::Failure;
 use crate::text;
 use drench_scene::{Scene, Size, Source, builtin};
+use drench_sim::Estimate;
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -16,10 +17,7 @@ pub fn scenes(arguments: &ScenesArguments) -> Result<(), Failure> {
         return Ok(());
     }
     if arguments.json {
-        // Counting means building meshes: all scenes and sizes at once.
-        let list: Result<Vec<Value>, Failure> =
-            builtin::all().par_iter().map(|scene| description(scene.name)).collect();
-        text::json(&Value::Array(list?));
+        text::json(&Value::Array(descriptions()?));
         return Ok(());
     }
     let names = || builtin::all().iter().map(|scene| scene.name);
@@ -41,8 +39,19 @@ fn loaded(name: &str, size: Size) -> Result<Scene, Failure> {
     Ok(drench_scene::load(Source::Builtin(name.to_owned()), Some(size), &[])?)
 }
 
-fn description(name: &str) -> Result<Value, Failure> {
-    let scene = loaded(name, Size::Preview)?;
+/// Every scene in every size. Counting means building meshes: all at once.
+fn descriptions() -> Result<Vec<Value>, Failure> {
+    let load = |scene: &builtin::Builtin| Size::ALL.iter().map(|size| loaded(scene.name, *size)).collect();
+    let scenes: Vec<Vec<Scene>> = builtin::all().par_iter().map(load).collect::<Result<_, Failure>>()?;
+    let estimates = drench_sim::estimate_all(&scenes.concat())?;
+    let described = builtin::all().iter().zip(&scenes).zip(estimates.chunks(Size::ALL.len()));
+    Ok(described.map(|((builtin, scenes), estimates)| description(builtin.name, scenes, estimates)).collect())
+}
+
+/// A scene in all sizes.
+fn description(name: &str, scenes: &[Scene], estimates: &[Estimate]) -> Value {
+    let preview = scenes.iter().zip(Size::ALL).find(|(_, size)| **size == Size::Preview);
+    let Some((scene, _)) = preview else { return Value::Null };
     let bodies: Vec<&str> = scene
         .solids
         .iter()
@@ -53,15 +62,11 @@ fn description(name: &str) -> Result<Value, Failure> {
         .map(String::as_str)
         .chain(scene.liquid.iter().map(|_| "liquid"))
         .collect();
-    let sizes: Result<Vec<(String, Value)>, Failure> = Size::ALL
-        .par_iter()
-        .map(|size| Ok((size.word().to_owned(), json!({ "counts": counts(&loaded(name, *size)?)? }))))
-        .collect();
-    let sizes = Map::from_iter(sizes?);
-    Ok(json!({ "name": name, "shows": scene.shows, "figure": scene.figure, "bodies": bodies, "sizes": sizes }))
-}
-
-fn counts(scene: &Scene) -> Result<Value, Failure> {
-    let estimate = drench_sim::estimate(scene)?;
-    Ok(estimate.counts().map(|(name, count)| (name.to_owned(), Value::from(count))).collect())
+    let counts = |estimate: &Estimate| -> Value {
+        estimate.counts().map(|(name, count)| (name.to_owned(), Value::from(count))).collect()
+    };
+    let sizes = Size::ALL.iter().zip(estimates);
+    let sizes: Map<String, Value> =
+        sizes.map(|(size, estimate)| (size.word().to_owned(), json!({ "counts": counts(estimate) }))).collect();
+    json!({ "name": name, "shows": scene.shows, "figure": scene.figure, "bodies": bodies, "sizes": sizes })
 }
