@@ -15,8 +15,8 @@
 //!
 //! The same pulls press the liquid together by about 4 σ/d, which the pressure solve carries: pressures contain it.
 //!
-//! Breaks down: films and threads of one particle; drops of less than some fifty particles. Drops of some ten particles across
-//! creep to their round shape instead of swinging, because the pressure solve damps motion at the scale of particles.
+//! Breaks down: films and threads of one particle; drops of less than some fifty particles. Drops creep to their round shape instead of
+//! swinging, however many particles they have: particles that are pressed together by 4 σ/d are stiff against shear, and yield only to more than σ/R.
 
 use super::LiquidModel;
 use super::fields::{Fields, dot, for_each_row};
