@@ -111,8 +111,9 @@ pub(super) struct Work {
 /// Part of a strand, from its tip, that counts when it is asked whether two strands hang together.
 const TIP: f64 = 0.25;
 
-/// Gap that a bridge has closed, over the reach of full strands. One that is wider has only been found: nothing has come together yet.
-const CLOSED: f64 = 0.25;
+/// Gap that a bridge has closed, over the reach of full strands. One that is wider has only been found: nothing has come together yet, and in
+/// dense hair many are as close by chance.
+const CLOSED: f64 = 0.1;
 
 /// How many groups a groom's strands form: those that bridges near their tips have drawn together are one, and one that nothing holds is one
 /// by itself. Positions [m] and radii [m] are those of the groom.
