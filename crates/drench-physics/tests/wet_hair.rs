@@ -538,11 +538,12 @@ fn strands_that_bridges_have_drawn_together_are_one_clump() {
         }
         (hair::clumps(&bath.hair, &bath.water, &cohesion, 0, &bath.bundle.positions, &radii), bridges > 0)
     };
-    assert_eq!(clumps(0.3e-3, 0.0), (6, false));
-    assert_eq!(clumps(0.3e-3, 1.0), (3, true));
-    // A tenth full they reach across 0.15 mm only.
-    assert_eq!(clumps(0.3e-3, 0.1), (6, false));
+    assert_eq!(clumps(0.2e-3, 0.0), (6, false));
+    assert_eq!(clumps(0.2e-3, 1.0), (3, true));
+    // A twentieth full they reach across 0.075 mm only.
+    assert_eq!(clumps(0.2e-3, 0.05), (6, false));
     // Bridges that have not drawn them together do not make a clump.
+    assert_eq!(clumps(0.3e-3, 1.0), (6, true));
     assert_eq!(clumps(1e-3, 1.0), (6, true));
 }
 
