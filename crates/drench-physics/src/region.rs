@@ -1,7 +1,7 @@
 //! Parts of space that liquid and grains fill.
 
 use crate::contact::{Placement, SignedDistance};
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 
 /// Probes along each axis when a volume is estimated.
 const PROBES: u32 = 24;
@@ -82,13 +82,7 @@ impl Region<'_> {
             Self::Cylinder { foot, radius, height } | Self::Cone { foot, radius, height } => {
                 (foot - DVec3::new(radius, 0.0, radius), foot + DVec3::new(radius, height, radius))
             }
-            Self::Solid { placement, bounds: (low, high), .. } => {
-                let (centre, half) = (0.5 * (low + high), 0.5 * (high - low));
-                let turn = DMat3::from_quat(placement.rotation);
-                let extent = turn.x_axis.abs() * half.x + turn.y_axis.abs() * half.y + turn.z_axis.abs() * half.z;
-                let middle = placement.translation + placement.rotation * centre * placement.scale;
-                (middle - extent * placement.scale, middle + extent * placement.scale)
-            }
+            Self::Solid { placement, bounds, .. } => placement.around(bounds),
         }
     }
 

@@ -4,7 +4,7 @@
 //! gained. At the end the rigid-body solver takes over what was booked and moves them.
 
 use crate::SimError;
-use crate::solids::{SolidModel, SolidScratch, Span};
+use crate::solids::{self, SolidModel, SolidScratch, Span};
 use crate::world::{Model, State};
 use drench_io::stats::{BodyStats, RigidStats};
 use drench_physics::air::Breeze;
@@ -54,8 +54,7 @@ pub fn build(scene: &Scene, solids: &[SolidModel]) -> Result<(BodyModel, RigidWo
     let mut bodies = Vec::new();
     let mut obstacles = Vec::new();
     for (index, (solid, built)) in scene.solids.iter().zip(solids).enumerate() {
-        let pose = scene.pose_of(index, 0.0);
-        let placement = Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 };
+        let placement = solids::placed(scene.pose_of(index, 0.0));
         let restitution = solid.body.as_ref().map_or(0.0, |body| body.restitution);
         let surface = Surface { friction: solid.friction, restitution };
         let mesh = Mesh { positions: &built.mesh.positions, triangles: &built.mesh.triangles };

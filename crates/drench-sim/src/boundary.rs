@@ -6,7 +6,7 @@
 //! lattice of its own, wherever liquid is near.
 
 use crate::SimError;
-use crate::solids::{self, SolidModel, SolidScratch};
+use crate::solids::{SolidModel, SolidScratch};
 use crate::world::Model;
 use drench_geometry::animation::MeshAnimation;
 use drench_geometry::field::Field;
@@ -177,8 +177,7 @@ fn sample(solid: &SolidModel, spacing: f64, seed: u64) -> Result<Vec<Sample>, Si
     let wrap = |source| SimError::Wall { solid: solid.name.clone(), spacing, source };
     let points = points(solid, spacing, seed).map_err(wrap)?;
     let TriMesh { triangles, positions, .. } = &solid.mesh;
-    let outward = |point: &SurfacePoint| solids::twice_area(triangles, positions, point).normalize_or_zero();
-    let normals: Vec<DVec3> = points.par_iter().map(outward).collect();
+    let normals: Vec<DVec3> = points.par_iter().map(|point| solid.mesh.face_normal(point.triangle as usize)).collect();
     let below =
         |(point, normal): (&SurfacePoint, &DVec3)| point.interpolate(triangles, positions) - *normal * (0.5 * spacing);
     let below: Vec<DVec3> = points.par_iter().zip(&normals).map(below).collect();

@@ -78,7 +78,8 @@ fn index_line(groom: &Groom, index: f64) -> (String, Option<String>) {
     let mass = groom.strand.density * std::f64::consts::PI * radius * radius;
     let rigidity = csm::rigidity_of_index(index, 0.5 * mass * groom.length);
     let segment = groom.length / f64::from(groom.vertices - 1);
-    let own = csm::half_width_of_rigidity(mass, segment, rigidity);
+    let (vertices, clamped) = (groom.vertices as usize, groom.csm.clamped as usize);
+    let own = csm::half_width_of_rigidity(mass, segment, rigidity, vertices, clamped);
     let pair = |half_width: u32| {
         format!("{half_width} of {:.3}", 1e3 * csm::segment_of(mass, rigidity, f64::from(half_width)))
     };

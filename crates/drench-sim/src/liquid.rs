@@ -195,10 +195,7 @@ pub fn begins(scene: &Scene, liquid: &scene::Liquid, solids: &[SolidModel]) -> R
 /// Where what carries an emitter is at the beginning.
 fn place_of(scene: &Scene, emitter: &scene::Emitter) -> Placement {
     let solid = emitter.on.as_ref().and_then(|name| scene.solid(name));
-    solid.map_or(Placement::IDENTITY, |solid| {
-        let pose = scene.pose_of(solid, 0.0);
-        Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 }
-    })
+    solid.map_or(Placement::IDENTITY, |solid| solids::placed(scene.pose_of(solid, 0.0)))
 }
 
 /// What an emitter is drawn from, if it is random.

@@ -52,10 +52,9 @@ pub fn region(scene: &Scene, given: &scene::Region, solids: &[SolidModel]) -> Re
         scene::Region::Solid { solid } => {
             // The scene was checked: the solid exists.
             let index = scene.solid(solid).unwrap_or_default();
-            let pose = scene.pose_of(index, 0.0);
             Region::Inside {
                 field: solids::field_at_rest(&scene.solids[index], &solids[index])?,
-                placement: Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 },
+                placement: solids::placed(scene.pose_of(index, 0.0)),
                 bounds: solids[index].mesh.bounds(),
             }
         }

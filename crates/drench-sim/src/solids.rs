@@ -16,7 +16,7 @@ use drench_geometry::{GeometryError, SurfacePoint, TriMesh, bunny, head, primiti
 use drench_physics::contact::{Collider, Placement};
 use drench_physics::interaction::{BoundarySample, Deposit, Interaction};
 use drench_physics::strands::{Roots, Tip};
-use drench_scene::{Scene, Shape, Solid};
+use drench_scene::{Pose, Scene, Shape, Solid};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use rayon::prelude::*;
 
@@ -110,23 +110,13 @@ impl SolidModel {
         let near = liquid::NEAR * liquid.spacing;
         let begins = liquid::begins(scene, liquid, &models)?;
         for (index, solid) in scene.solids.iter().enumerate().filter(|(_, solid)| solid.collide) {
-            let (low, high) = models[index].bounds(scene, index);
+            let (low, high) = placed(scene.pose_of(index, 0.0)).around(models[index].mesh.bounds());
             let meets = |&(from, to): &(DVec3, DVec3)| (from - near).cmple(high).all() && (to + near).cmpge(low).all();
-            if !is_baked(solid) || begins.iter().any(meets) {
+            if exact_field(solid).is_some() || begins.iter().any(meets) {
                 models[index].collide(solid)?;
             }
         }
         Ok(models)
-    }
-
-    /// Corners of a box around the solid with this number at the beginning [m].
-    fn bounds(&self, scene: &Scene, index: usize) -> (DVec3, DVec3) {
-        let (low, high) = self.mesh.bounds();
-        let (pose, half) = (scene.pose_of(index, 0.0), 0.5 * (high - low));
-        let turned = DMat3::from_quat(pose.rotation);
-        let half = turned.x_axis.abs() * half.x + turned.y_axis.abs() * half.y + turned.z_axis.abs() * half.z;
-        let middle = pose.rotation * (0.5 * (low + high)) + pose.position;
-        (middle - half, middle + half)
     }
 
     /// Every solid of the scene; those of equal shape are built once.
@@ -135,11 +125,16 @@ impl SolidModel {
         for (index, solid) in scene.solids.iter().enumerate() {
             let twin = scene.solids[..index].iter().position(|other| same_body(other, solid));
             models.push(match twin {
-                Some(twin) => Self { name: solid.name.clone(), friction: solid.friction, ..models[twin].clone() },
+                Some(twin) => models[twin].as_in(solid),
                 None => build(solid)?,
             });
         }
         Ok(models)
+    }
+
+    /// The model of another solid of the same shape.
+    fn as_in(&self, solid: &Solid) -> Self {
+        Self { name: solid.name.clone(), friction: solid.friction, ..self.clone() }
     }
 
     /// Builds a solid of the scene: mesh, field, boundary samples.
@@ -216,17 +211,12 @@ impl Shelf {
     }
 
     fn find(&self, solid: &Solid) -> Option<&SolidModel> {
-        let mesh = |solid: &Solid| (solid.subdivide, solid.scale);
-        let same = |(other, _): &&(Solid, SolidModel)| other.shape == solid.shape && mesh(other) == mesh(solid);
-        self.0.iter().find(same).map(|(_, model)| model)
+        self.0.iter().find(|(other, _)| same_mesh(other, solid)).map(|(_, model)| model)
     }
 
     /// A solid that nothing collides with.
     fn mesh_only(&self, solid: &Solid) -> Result<SolidModel, SimError> {
-        self.find(solid).map_or_else(
-            || SolidModel::mesh_only(solid),
-            |model| Ok(SolidModel { name: solid.name.clone(), friction: solid.friction, ..model.clone() }),
-        )
+        self.find(solid).map_or_else(|| SolidModel::mesh_only(solid), |model| Ok(model.as_in(solid)))
     }
 }
 
@@ -297,7 +287,7 @@ impl SolidScratch {
 }
 
 /// Twice the area of the triangle of a point, as a vector out of the skin [m2].
-pub fn twice_area(triangles: &[[u32; 3]], positions: &[DVec3], point: &SurfacePoint) -> DVec3 {
+fn twice_area(triangles: &[[u32; 3]], positions: &[DVec3], point: &SurfacePoint) -> DVec3 {
     let [a, b, c] = triangles[point.triangle as usize].map(|vertex| positions[vertex as usize]);
     (b - a).cross(c - a)
 }
@@ -333,7 +323,12 @@ fn placement(scene: &Scene, solid: usize, time: f64) -> Result<Placement, SimErr
     if !(pose.rotation.is_finite() && pose.position.length() <= FARTHEST) {
         return Err(SimError::Motion { solid: scene.solids[solid].name.clone(), time, x, y, z });
     }
-    Ok(Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 })
+    Ok(placed(pose))
+}
+
+/// The placement of what has a pose.
+pub fn placed(pose: Pose) -> Placement {
+    Placement { rotation: pose.rotation, translation: pose.position, scale: 1.0 }
 }
 
 /// How the skin of a solid that deforms moves near a point of its own frame, and by how much at most [m].
@@ -447,10 +442,14 @@ pub fn solid_around<'a>(scene: &'a Scene, solids: &'a [SolidModel], point: DVec3
     distances(scene, solids, point).find(|(_, distance, _)| *distance < 0.0).map(|(name, ..)| name)
 }
 
+/// Whether two solids have the same mesh.
+fn same_mesh(a: &Solid, b: &Solid) -> bool {
+    a.shape == b.shape && (a.subdivide, a.scale) == (b.subdivide, b.scale)
+}
+
 /// Whether two solids have the same mesh and the same field.
 fn same_body(a: &Solid, b: &Solid) -> bool {
-    let body = |solid: &Solid| (solid.subdivide, solid.scale, solid.collide, solid.field_cell);
-    a.shape == b.shape && body(a) == body(b)
+    same_mesh(a, b) && (a.collide, a.field_cell) == (b.collide, b.field_cell)
 }
 
 /// The mesh of a solid in metres, its animation, and what was repaired.
@@ -500,24 +499,23 @@ fn mesh_of(solid: &Solid) -> Result<(TriMesh, Option<MeshAnimation>, Vec<String>
 
 /// An exact field where the shape has one, a baked one otherwise.
 fn field_of(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, GeometryError> {
+    exact_field(solid).map_or_else(|| baked(solid, mesh, deforming), Ok)
+}
+
+/// The field of a solid that has a formula; others have to be baked. Subdivision rounds a shape: the formula would no longer be that of its skin.
+fn exact_field(solid: &Solid) -> Option<Field> {
     let s = solid.scale;
-    Ok(match solid.shape {
-        _ if is_baked(solid) => baked(solid, mesh, deforming)?,
+    Some(match solid.shape {
+        Shape::Plane { .. } => Field::HalfSpace,
+        _ if solid.subdivide > 0 => return None,
         Shape::Sphere { radius } => Field::Sphere { radius: radius * s },
         Shape::Box { size } => Field::Box { size: size * s },
         Shape::Capsule { radius, height } => Field::Capsule { radius: radius * s, height: height * s },
         Shape::Cylinder { radius, height } => Field::Cylinder { radius: radius * s, height: height * s },
-        Shape::Plane { .. } => Field::HalfSpace,
         Shape::Torus { radius, thickness } => Field::Torus { radius: radius * s, thickness: thickness * s },
         Shape::Tank { size, wall } => Field::Tank { size: size * s, wall: wall * s },
-        Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. } => baked(solid, mesh, deforming)?,
+        Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. } => return None,
     })
-}
-
-/// Whether the field of a solid has to be baked. Subdivision rounds a shape: the exact field would no longer be that of its skin.
-fn is_baked(solid: &Solid) -> bool {
-    let rounded = solid.subdivide > 0 && !matches!(solid.shape, Shape::Plane { .. });
-    rounded || matches!(solid.shape, Shape::Head { .. } | Shape::Bunny { .. } | Shape::File { .. })
 }
 
 fn baked(solid: &Solid, mesh: &TriMesh, deforming: bool) -> Result<Field, GeometryError> {

@@ -57,6 +57,15 @@ impl Placement {
     pub fn at(translation: DVec3) -> Self {
         Self { translation, ..Self::IDENTITY }
     }
+
+    /// Corners of a box around a box that is given by its corners in local coordinates [m].
+    pub fn around(&self, (low, high): (DVec3, DVec3)) -> (DVec3, DVec3) {
+        let (centre, half) = (0.5 * (low + high), 0.5 * (high - low));
+        let turn = DMat3::from_quat(self.rotation);
+        let extent = turn.x_axis.abs() * half.x + turn.y_axis.abs() * half.y + turn.z_axis.abs() * half.z;
+        let middle = self.translation + self.rotation * centre * self.scale;
+        (middle - extent * self.scale, middle + extent * self.scale)
+    }
 }
 
 /// Displacement of a deforming surface over the substep [local m] at a local point near it.

@@ -21,12 +21,14 @@ pub fn segment_of(mass: f64, rigidity: f64, half_width: f64) -> f64 {
     (4.0 * rigidity * REFERENCE_STEP * REFERENCE_STEP / (mass * squared_stiffness(half_width))).powf(0.25)
 }
 
-/// Half-width of the regions that give a strand with `mass` a length [kg/m] and segments of `length` [m] a bending rigidity [N m2].
-pub fn half_width_of_rigidity(mass: f64, length: f64, rigidity: f64) -> f64 {
-    half_width_of(squared_of_rigidity(mass, length, rigidity))
+/// Half-width of the regions that give a strand with `mass` a length [kg/m] and segments of `length` [m] a bending rigidity [N m2]; it has so many
+/// vertices, the first few held.
+pub fn half_width_of_rigidity(mass: f64, length: f64, rigidity: f64, vertices: usize, clamped: usize) -> f64 {
+    let squared = squared_of_rigidity(mass, length, rigidity);
+    Sag::of(vertices, clamped).map_or_else(|| half_width_of(squared), |sag| sag.half_width(squared))
 }
 
-/// q^2 of the same.
+/// q^2 in the middle of such a strand.
 fn squared_of_rigidity(mass: f64, length: f64, rigidity: f64) -> f64 {
     (4.0 * rigidity * REFERENCE_STEP * REFERENCE_STEP / (mass * length.powi(4))).min(1e12)
 }
@@ -58,8 +60,9 @@ impl Rest {
         for strand in model.offsets.windows(2) {
             let (from, to) = (strand[0] as usize, strand[1] as usize);
             // Asked to have a rigidity, not a half-width, clamped strands show it as a whole.
-            let shows = !matches!(parameters.stiffness, Stiffness::HalfWidths(_)) && clamped > 1 && to - from > clamped;
-            let sag = shows.then(|| &*sags.entry(to - from).or_insert_with(|| Sag::new(to - from, clamped)));
+            let asked = !matches!(parameters.stiffness, Stiffness::HalfWidths(_));
+            let sag =
+                asked.then(|| sags.entry(to - from).or_insert_with(|| Sag::of(to - from, clamped)).as_ref()).flatten();
             let half_width_of =
                 |squared: f64| sag.map_or_else(|| half_width_of(squared), |sag| sag.half_width(squared));
             let reach: f64 = model.lengths[from..to].iter().map(|l| f64::from(*l)).sum();
@@ -70,7 +73,7 @@ impl Rest {
                 rest.segments.push(segment.as_vec3());
                 arc += f64::from(model.lengths[i]);
                 // A region as wide as the strand makes it rigid; a wider one is the same but for a firmer clamp.
-                let widest = if shows { WIDEST } else { ((to - from - 1) as f64).min(WIDEST) };
+                let widest = if sag.is_some() { WIDEST } else { ((to - from - 1) as f64).min(WIDEST) };
                 let half_width = match parameters.stiffness {
                     Stiffness::HalfWidths(widths) => HalfWidths::at(&widths, arc / reach),
                     Stiffness::Fibre => half_width_of(fibre(model, i, i + 1 < to)),

@@ -33,8 +33,12 @@ pub struct Sag {
 }
 
 impl Sag {
-    /// Of strands with so many vertices, the first few held.
-    pub fn new(vertices: usize, clamped: usize) -> Self {
+    /// Of strands with so many vertices, the first few held; nothing if what holds them does not hold their direction, or holds all.
+    pub fn of(vertices: usize, clamped: usize) -> Option<Self> {
+        (clamped > 1 && vertices > clamped).then(|| Self::new(vertices, clamped))
+    }
+
+    fn new(vertices: usize, clamped: usize) -> Self {
         let count = vertices.min(MOST);
         // Twice as fine a strand with regions of twice the half-width is the same strand.
         let scale = (vertices - 1) as f64 / (count - 1) as f64;
