@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Thin things getting wet: hair, fur, rope and sand that meet water and other liquids, from a scene file to a movie.
 #[derive(Debug, Parser)]
 #[command(name = "drench", version, max_term_width = 110)]
-#[command(after_help = "Begin with:  drench scenes  and  drench run bunny --size preview")]
+#[command(after_help = "Begin with:  drench scenes  and  drench run shower")]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
