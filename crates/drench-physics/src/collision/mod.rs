@@ -34,6 +34,7 @@ pub mod search;
 pub mod segments;
 pub mod seven;
 mod solver;
+mod sweep;
 mod zones;
 
 use crate::error::{PhysicsError, check};

@@ -16,10 +16,13 @@
 
 use super::crowd::Crowd;
 use super::segments::{Segment, closest};
+use super::sweep::Sweep;
 use drench_math::ordered;
 use glam::{DVec3, I64Vec3, Vec3};
 use rayon::prelude::*;
 
+/// Capsules up to which their boxes are sorted along an axis instead ([`super::sweep`]).
+const FEW: usize = 2048;
 /// Edge of a cell as a fraction of the mean length of an axis, and in mean radii; their sum is taken.
 const CELL: (f64, f64) = (0.35, 4.0);
 /// Entries per capsule at most, on average; cells are made larger until they fit.
@@ -84,6 +87,7 @@ impl Capsule {
 #[derive(Debug, Default)]
 pub struct Search {
     pieces: Vec<Piece>,
+    sweep: Sweep,
     found: Vec<Vec<[u32; 2]>>,
 }
 
@@ -116,7 +120,17 @@ impl Search {
     /// Every pair of overlapping capsules, once, the lower index first, in parts whose order depends on the capsules alone. Capsules that
     /// follow each other share an end and are left out.
     pub fn pairs(&mut self, capsules: &[Capsule]) -> &[Vec<[u32; 2]>] {
-        let Self { pieces, found } = self;
+        if capsules.len() > FEW {
+            return self.in_cells(capsules);
+        }
+        self.found.resize_with(1, Vec::new);
+        self.sweep.pairs(capsules, &mut self.found[0]);
+        &self.found
+    }
+
+    /// The same with cells.
+    fn in_cells(&mut self, capsules: &[Capsule]) -> &[Vec<[u32; 2]>] {
+        let Self { pieces, found, .. } = self;
         let Some(cells) = Cells::for_capsules(capsules) else {
             found.clear();
             return found;
@@ -143,7 +157,9 @@ impl Search {
     /// Bytes held now.
     pub fn memory(&self) -> usize {
         let piece = |p: &Piece| (p.raw.capacity() + p.sorted.capacity()) * 8 + p.starts.capacity() * 4;
-        self.pieces.iter().map(piece).sum::<usize>() + self.found.iter().map(|part| part.capacity() * 8).sum::<usize>()
+        self.pieces.iter().map(piece).sum::<usize>()
+            + self.sweep.memory()
+            + self.found.iter().map(|part| part.capacity() * 8).sum::<usize>()
     }
 }
 
@@ -348,6 +364,8 @@ mod tests {
 
     fn check(capsules: &[Capsule]) -> usize {
         let expected = brute(capsules);
+        assert_eq!(sorted(Search::default().in_cells(capsules)), expected);
+        assert!(capsules.len() <= FEW);
         assert_eq!(sorted(Search::default().pairs(capsules)), expected);
         expected.len()
     }
@@ -413,10 +431,11 @@ mod tests {
         capsules.push(Capsule::around(DVec3::ZERO, DVec3::splat(f64::NAN), 0.01));
         capsules.push(Capsule::around(DVec3::splat(1e300), DVec3::ZERO, 0.01));
         let mut search = Search::default();
-        let found = sorted(search.pairs(&capsules));
-        assert_eq!(found, brute(&capsules));
+        assert_eq!(sorted(search.in_cells(&capsules)), brute(&capsules));
+        assert_eq!(sorted(search.pairs(&capsules)), brute(&capsules));
         assert!(search.memory() < 10_000_000);
-        assert!(search.pairs(&[]).is_empty());
+        assert!(search.in_cells(&[]).is_empty());
+        assert!(sorted(search.pairs(&[])).is_empty());
     }
 
     #[test]
