@@ -249,7 +249,7 @@ fn bunny_fur() -> Result<Vec<f64>, SimError> {
     let ball = HairyBall::new(0.135, 250_000, -1.0, 0.004, |_| 5);
     let interaction = Interaction { cell: 0.03, friction: 0.05, repulsion: 1e-6, ..Interaction::default() };
     let iterations = pbd::Iterations::Strand { stretch: 0.2, least: 4, most: 50 };
-    let method = Method::Pbd(pbd::Parameters { iterations, relaxation: 1.65, mass: pbd::MassLaw::Even });
+    let method = Method::Pbd(pbd::Parameters { iterations, strain_limit: 0.2, ..pbd::Parameters::default() });
     steps(&ball, Material::default(), method, Some(interaction))
 }
 

@@ -82,6 +82,7 @@ pub fn method(groom: &scene::Groom) -> Method {
                 scene::MassLaw::Even => pbd::MassLaw::Even,
                 scene::MassLaw::Uneven => pbd::MassLaw::Uneven,
             },
+            strain_limit: groom.pbd.strain_limit,
         }),
     }
 }

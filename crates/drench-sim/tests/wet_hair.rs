@@ -3,8 +3,8 @@
 use drench_scene::Source;
 use drench_sim::Simulation;
 
-/// A brush in the rain.
-fn brush(model: &str) -> Simulation {
+/// A brush in the rain, with settings of the model.
+fn brush(model: &str, settings: &str) -> Simulation {
     let text = format!(
         r#"
 name = "brush"
@@ -29,6 +29,7 @@ hang = 1.0
 lay = 1.0
 comb = [0, -1, 0]
 strand = {{ model = "{model}", contact_radius = "0.3 mm" }}
+{settings}
 wet = {{ dampness = 0.5 }}
 
 [wetting]
@@ -59,7 +60,7 @@ height = 0
 #[test]
 fn strands_of_every_model_soak_cling_and_lose_no_water() {
     for model in ["csm", "dftl", "pbd"] {
-        let mut simulation = brush(model);
+        let mut simulation = brush(model, "");
         let (mut before, mut last) = (None, None);
         for _ in 0..16 {
             let stats = simulation.advance_frame().unwrap();
@@ -75,6 +76,18 @@ fn strands_of_every_model_soak_cling_and_lose_no_water() {
         assert!(last.content > before.content + 0.05, "{model}: {} {}", before.content, last.content);
         assert!(last.clump_size > 1.2, "{model}: {}", last.clump_size);
     }
+}
+
+#[test]
+fn drops_do_not_stretch_strands_that_are_swept_for_their_lengths() {
+    let strain = |settings: &str| {
+        let mut simulation = brush("pbd", settings);
+        let strains = (0..16).map(|_| simulation.advance_frame().unwrap().bodies["brush"].strain.unwrap().max);
+        strains.fold(0.0, f64::max)
+    };
+    let [swept, limited] = ["pbd = { iterations = 4, strain_limit = 10 }", "pbd = { iterations = 4 }"].map(strain);
+    assert!(swept > 0.1, "passes alone leave {swept}");
+    assert!(limited < 0.045, "{limited}");
 }
 
 /// A brush of curls that water makes straight, with what its hair does with water and what falls on it.

@@ -4,8 +4,13 @@
 //! again: dx = -k w_i / (w_i + w_j) (|x_i - x_j| - l) n. Over-relaxation k = 1.65 spreads corrections faster, at least 4
 //! iterations keep its overshoot invisible [Henne2013, section 3.4.1]; masses that fall along the strand, m_i = 1 / i, halve
 //! the count again. A strand stops by itself when it meets the criterion, whatever its neighbours do.
+//!
+//! Sweeps carry a correction a few segments far. What they leave behind, where a drop of water hits a hair lighter than itself or where long hair
+//! hangs in long steps, is no small rest: half a segment and more. Segments that are still beyond `strain_limit` are therefore solved for directly, by the
+//! three diagonals of [`strain`](super::csm::strain) and with true masses, water included; then one sweep from the root makes sure of them. In strands that keep within the limit not a bit changes.
 
-use super::guard::Guard;
+use super::csm::strain::{self, Segments};
+use super::guard::{Guard, Vertex};
 use super::lanes::{Batch, LANES, Lane, Lane3};
 use super::model::Tip;
 use super::state::{Partition, Watched};
@@ -22,7 +27,17 @@ pub struct Parameters {
     pub relaxation: f64,
     /// How corrections are shared.
     pub mass: MassLaw,
+    /// Fraction by which no segment may be longer or shorter after the iterations; [`NO_LIMIT`] if they have the last word.
+    pub strain_limit: f64,
 }
+
+/// The limit of strands that are left as the iterations left them.
+pub const NO_LIMIT: f64 = f64::MAX;
+
+/// Tolerance of the limit, as a part of it.
+const TOLERANCE: f64 = 0.1;
+/// Newton steps of the limit at most: the sweep does the rest.
+const FEW: u32 = 5;
 
 /// When a strand has had enough iterations.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -65,6 +80,7 @@ impl Default for Parameters {
             iterations: Iterations::Strand { stretch: 0.05, least: 4, most: 50 },
             relaxation: 1.65,
             mass: MassLaw::Even,
+            strain_limit: 0.04,
         }
     }
 }
@@ -72,6 +88,7 @@ impl Default for Parameters {
 impl Parameters {
     pub(crate) fn check(&self) -> Result<(), PhysicsError> {
         check("pbd relaxation", self.relaxation, "above 0 and below 2", |k| k > 0.0 && k < 2.0)?;
+        check("pbd strain limit", self.strain_limit, "positive", |x| x > 0.0)?;
         match self.iterations {
             Iterations::Fixed(count) => check("pbd iterations", f64::from(count), "at least 1", |n| n >= 1.0),
             Iterations::Strand { stretch, least, most } | Iterations::Segment { stretch, least, most } => {
@@ -94,6 +111,9 @@ pub(super) fn solve(
     let base = span.base;
     predict::predict(context, batch, span, partition);
     iterate(context, parameters, batch, partition);
+    if parameters.strain_limit < NO_LIMIT {
+        limit(context, parameters.strain_limit, batch, partition);
+    }
 
     let inverse_step = Lane::splat(1.0 / context.dt);
     let (mut fastest, mut total) = (Lane::ZERO, Lane::ZERO);
@@ -176,6 +196,79 @@ fn iterate(context: &Context, parameters: &Parameters, batch: &Batch, partition:
             partition.tally.unconverged += u64::from(!matches!(parameters.iterations, Iterations::Fixed(_)));
         }
     }
+}
+
+/// Brings what the iterations left beyond the limit within it.
+fn limit(context: &Context, limit: f64, batch: &Batch, partition: &mut Partition) {
+    let longest = batch.longest;
+    for i in 1..longest {
+        partition.lengths[i] *= batch.presence(i);
+    }
+    let stretched = stretched(limit * (1.0 + TOLERANCE), &partition.lengths[..longest], &partition.new[..longest]);
+    if stretched != 0 {
+        shorten(context, limit, batch, stretched, partition);
+    }
+}
+
+/// The lanes with a segment beyond the limit, as bits.
+#[inline(always)]
+fn stretched(limit: f64, lengths: &[Lane], new: &[Lane3]) -> u32 {
+    let (longest, shortest) = (Lane::splat((1.0 + limit).powi(2)), Lane::splat((1.0 - limit).max(0.0).powi(2)));
+    let mut lanes = Lane::ZERO;
+    for i in 1..new.len() {
+        let arm = new[i] - new[i - 1];
+        let (now, rest) = (arm.dot(arm), lengths[i] * lengths[i]);
+        let wrong = now.simd_gt(rest * longest) | now.simd_lt(rest * shortest);
+        lanes |= wrong & rest.simd_gt(Lane::ZERO);
+    }
+    lanes.to_bitmask()
+}
+
+/// Solves for the lengths of these lanes, and sweeps what is held at the root alone.
+#[cold]
+fn shorten(context: &Context, limit: f64, batch: &Batch, lanes: u32, partition: &mut Partition) {
+    let longest = batch.longest;
+    let clamped = context.model.tip == Tip::Clamped;
+    let mut scratch = std::mem::take(&mut partition.csm);
+    scratch.weigh(context, batch);
+    // What lies on a solid is held up by it.
+    scratch.lean(&partition.watched[..if context.colliders.is_empty() { 0 } else { longest }], false);
+    let segments = Segments { lengths: &partition.lengths[..longest], inverse_masses: &scratch.inverse_masses, limit };
+    let (new, tolerance) = (&mut partition.new[..longest], TOLERANCE * limit);
+    strain::limit(&mut scratch.rows, segments, tolerance, FEW, &mut scratch.leans, new);
+    partition.csm = scratch;
+    // Nothing can be swept between two clamps.
+    if !clamped {
+        sweep(context, limit, batch, lanes, partition);
+    }
+}
+
+/// Puts every vertex of these lanes within the limit of its predecessor, and outside of solids, from root to tip.
+fn sweep(context: &Context, limit: f64, batch: &Batch, lanes: u32, partition: &mut Partition) {
+    let Partition { old, new, lengths, tally, .. } = partition;
+    let (longest, shortest) = (Lane::splat(1.0 + limit), Lane::splat(1.0 - limit));
+    let mut anchor = new[0];
+    let mut guard = Guard::at_roots(context, batch, anchor);
+    let contacts = tally.contacts;
+    for i in 1..batch.longest {
+        let arm = new[i] - anchor;
+        let now = arm.dot(arm).fast_max(Lane::splat(1e-24)).sqrt();
+        let length = now.fast_max(lengths[i] * shortest).fast_min(lengths[i] * longest);
+        let mut placed = arm.mul_add(length / now, anchor);
+        if let Some(guard) = &mut guard {
+            let near = guard.near(context, length, old[i], placed, Lane::ZERO) & lanes;
+            if near != 0 {
+                placed =
+                    guard.place(context, batch, i, near, Vertex { old: old[i], new: placed, anchor, length }, tally);
+            }
+        }
+        for lane in (0..LANES).filter(|lane| lanes >> lane & 1 == 1) {
+            new[i].set_lane(lane, placed.lane(lane));
+        }
+        anchor = new[i];
+    }
+    // They have been counted.
+    tally.contacts = contacts;
 }
 
 /// One sweep from root to tip. `gain` is the relaxation, 0 in lanes that have stopped.

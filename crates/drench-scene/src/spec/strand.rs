@@ -82,6 +82,8 @@ section! {
         pub relaxation: f64 = quantity(RATIO).above(0.0).below(2.0).or(1.65),
         /// How mass is spread along a strand.
         pub mass: MassLaw = word().or(MassLaw::Even),
+        /// By which fraction segments may be longer or shorter than at rest: what the passes leave beyond that is solved for directly. 10 leaves strands as the passes do.
+        pub strain_limit: f64 = quantity(RATIO).above(0.0).at_most(10.0).or(0.04),
     }
     check check_pbd
     example r#"

@@ -49,7 +49,7 @@ fn rope(
     mass: pbd::MassLaw,
     iterations: pbd::Iterations,
 ) -> Result<BenchStrand, SimError> {
-    let method = Method::Pbd(pbd::Parameters { iterations, relaxation, mass });
+    let method = Method::Pbd(pbd::Parameters { iterations, relaxation, mass, strain_limit: pbd::NO_LIMIT });
     BenchStrand::new(30, 29.0 * spacing, DVec3::X, limp(), method, Tip::Free)
 }
 

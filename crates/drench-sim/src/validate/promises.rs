@@ -9,7 +9,7 @@ pub const CASES: &[Case] = &[
     Case { name: "resume", law: "checkpoint, restore, go on = go on: differing bytes", run: resume },
 ];
 
-const SCENES: &[&str] = &["bunny", "long-hair", "rope", "mop", "wetting-front"];
+const SCENES: &[&str] = &["bunny", "long-hair", "rope", "pool-rise", "wetting-front"];
 const FRAMES: u32 = 4;
 
 fn tiny(name: &str) -> Scene {

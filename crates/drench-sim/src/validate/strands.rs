@@ -31,6 +31,7 @@ fn exact_pbd(iterations: u32) -> Method {
         iterations: pbd::Iterations::Fixed(iterations),
         relaxation: 1.0,
         mass: pbd::MassLaw::Even,
+        strain_limit: pbd::NO_LIMIT,
     })
 }
 

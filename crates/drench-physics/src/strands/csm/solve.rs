@@ -27,20 +27,21 @@ const MANY: u32 = 40;
 /// Rounds of lengths and contact for strands that cannot be swept from a held end.
 const ROUNDS: u32 = 4;
 
-/// Working memory of a partition.
+/// Working memory of a partition; what the limit of strains needs serves other models too.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     rest: Vec<Lane3>,
     masses: Vec<Lane>,
-    inverse_masses: Vec<Lane>,
+    /// [1/kg], 0 where a vertex is held or a lane has none.
+    pub inverse_masses: Vec<Lane>,
     extents: Vec<Lane>,
     anchors: Vec<Anchor>,
     work: Workspace,
-    rows: Rows,
+    pub rows: Rows,
     /// Predictions of loose strands.
     predicted: Vec<Lane3>,
     /// How solids hold the vertices; empty if none does.
-    leans: Vec<Lean>,
+    pub leans: Vec<Lean>,
 }
 
 impl Scratch {
@@ -55,7 +56,6 @@ impl Scratch {
 
     /// Loads what never changes, and says what is held.
     fn load(&mut self, context: &Context, rest: &Rest, clamped: usize, batch: &Batch, lengths: &mut [Lane]) {
-        let model = context.model;
         self.rest.clear();
         self.masses.clear();
         self.inverse_masses.clear();
@@ -74,7 +74,19 @@ impl Scratch {
             self.extents.push(extents(context, rest, batch, i) * here);
             lengths[i] *= here;
         }
-        if model.tip == Tip::Clamped {
+        self.hold_tips(context, batch);
+    }
+
+    /// Loads the inverse masses of strands that are held at their root, and nothing else.
+    pub fn weigh(&mut self, context: &Context, batch: &Batch) {
+        self.inverse_masses.clear();
+        self.inverse_masses.push(Lane::ZERO);
+        self.inverse_masses.extend((1..batch.longest).map(|i| batch.presence(i) / context.masses(batch, i)));
+        self.hold_tips(context, batch);
+    }
+
+    fn hold_tips(&mut self, context: &Context, batch: &Batch) {
+        if context.model.tip == Tip::Clamped {
             for lane in 0..LANES {
                 self.inverse_masses[batch.tip(lane)].as_mut_array()[lane] = 0.0;
             }
@@ -113,7 +125,7 @@ fn extents(context: &Context, rest: &Rest, batch: &Batch, i: usize) -> Lane {
 impl Scratch {
     /// Takes over which vertices lie on solids. Only one that touches alone, as on a wire, may stick while lengths are solved: those
     /// that lie side by side would leave the segments between them nothing to move, and contact has given them their friction.
-    fn lean(&mut self, watched: &[Watched], sticking: bool) {
+    pub fn lean(&mut self, watched: &[Watched], sticking: bool) {
         self.leans.clear();
         let touches = |i: usize, lane: usize| watched.get(i).is_some_and(|w| w.normal[lane] != DVec3::ZERO);
         if !(0..watched.len()).any(|i| watched[i].lanes != 0 && (0..LANES).any(|lane| touches(i, lane))) {
