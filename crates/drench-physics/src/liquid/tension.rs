@@ -16,7 +16,8 @@
 //! The same pulls press the liquid together by about 4 σ/d, which the pressure solve carries: pressures contain it.
 //!
 //! Breaks down: films and threads of one particle; drops of less than some fifty particles. Drops creep to their round shape instead of
-//! swinging, however many particles they have: particles that are pressed together by 4 σ/d are stiff against shear, and yield only to more than σ/R.
+//! swinging, however many particles they have, and hold less pressure than 2 σ/R: particles that are pressed together by 4 σ/d are stiff against shear, and yield only to more than σ/R
+//! (docs/validation.md has figures, and what a reach of 3 d changes).
 
 use super::LiquidModel;
 use super::fields::{Fields, dot, for_each_row};
