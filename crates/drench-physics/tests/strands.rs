@@ -245,7 +245,7 @@ fn rope(distance: f64, relaxation: f64, speed: f64, mass: pbd::MassLaw, segment:
         Some(stretch) => pbd::Iterations::Segment { stretch, least: 4, most: 1000 },
         None => pbd::Iterations::Strand { stretch: 0.05, least: 4, most: 1000 },
     };
-    let method = Method::Pbd(pbd::Parameters { iterations, relaxation, mass });
+    let method = Method::Pbd(pbd::Parameters { iterations, relaxation, mass, strain_limit: pbd::NO_LIMIT });
     let direction = if speed == 0.0 { DVec3::X } else { DVec3::NEG_Y };
     let mut body = Body::new(&straight(DVec3::ZERO, direction, distance * 29.0, 30), 30, limp(), method);
     let (mut mean, mut most) = (0.0, 0);
