@@ -2,6 +2,7 @@
 
 use crate::SimError;
 use drench_physics::air::{Air, AirFlow};
+use drench_physics::contact::Collider;
 use drench_physics::strands::{
     self, Environment, Material, Method, RestShape, Roots, StrandModel, StrandScratch, StrandState, Tally, Tip,
 };
@@ -73,11 +74,16 @@ impl BenchStrand {
 
     /// One step of `dt` seconds.
     pub fn step(&mut self, dt: f64) -> Result<Tally, SimError> {
+        self.step_among(&[], dt)
+    }
+
+    /// One step of `dt` seconds among solids.
+    pub fn step_among(&mut self, colliders: &[Collider], dt: f64) -> Result<Tally, SimError> {
         let environment = Environment {
             gravity: self.gravity,
             air: Air { drag: 0.0, ..Air::default() },
             breeze: self.flow.at(0.0),
-            colliders: &[],
+            colliders,
         };
         strands::solve(&self.model, &mut self.state, &mut self.scratch, &self.roots, &environment, None, dt)
             .map_err(|source| SimError::Diverged { time: 0.0, stage: "strands", source })

@@ -23,6 +23,11 @@ pub const CASES: &[Case] = &[
         run: pendulum,
     },
     Case { name: "csm-stretch", law: "csm: no strain while the root shakes at 4 m/s", run: stretch },
+    Case {
+        name: "csm-still",
+        law: "csm: a taut hair of 40 vertices hangs still 3 s after a push, free and over a cylinder: rms speed [m/s]",
+        run: still,
+    },
     Case { name: "csm-rod", law: "csm: curvature = moment / B, B = m' l^4 q^2 / (4 t^2), w = 2", run: rod },
     Case {
         name: "csm-cantilever-1",
@@ -152,6 +157,47 @@ fn stretch() -> Result<Measured, SimError> {
         worst = worst.max(strand.strain_max());
     }
     Ok(Measured::at_most(1e-6, worst))
+}
+
+/// A cylinder of 4 cm radius along z through the origin.
+struct Cylinder;
+
+impl SignedDistance for Cylinder {
+    fn distance_and_gradient(&self, point: DVec3) -> (f64, DVec3) {
+        let across = DVec3::new(point.x, point.y, 0.0);
+        (across.length() - 0.04, across.normalize_or(DVec3::Y))
+    }
+}
+
+/// Hair of 14 cm with the tension of all that hangs on it near its root, where 4 T dt^2 / (m l) is 30: hanging freely, or lying over a
+/// quarter of a cylinder first. It is pushed and damped.
+fn still() -> Result<Measured, SimError> {
+    let spacing = 0.14 / 39.0;
+    let free = |i: usize| DVec3::NEG_Y * (spacing * i as f64);
+    let over = |i: usize| {
+        let (radius, along) = (0.0402, spacing * i as f64);
+        let (sin, cos) = (along / radius).sin_cos();
+        let beyond = along - radius * std::f64::consts::FRAC_PI_2;
+        if beyond < 0.0 { DVec3::new(sin, cos, 0.0) * radius } else { DVec3::new(radius, -beyond, 0.0) }
+    };
+    let cylinder = [Collider::new(&Cylinder, Placement::IDENTITY, Placement::IDENTITY, 0.0)];
+    let mut worst = 0.0_f64;
+    for (start, colliders) in
+        [(0..40).map(free).collect::<Vec<_>>(), (0..40).map(over).collect()].iter().zip([&[][..], &cylinder])
+    {
+        let material = Material { damping: 5.0, contact_radius: 1e-4, ..limp() };
+        let hair = Method::Csm(Parameters { clamped: 1, ..Parameters::even(1.0) });
+        let mut strand = BenchStrand::shaped(start, RADIUS, material, hair, Tip::Free)?;
+        for (i, velocity) in strand.state.velocities.iter_mut().enumerate() {
+            *velocity = DVec3::new(0.1, 0.0, 0.05) * (i as f64 / 39.0);
+        }
+        for _ in 0..360 {
+            strand.step_among(colliders, 1.0 / 120.0)?;
+        }
+        let squares = strand.state.velocities.iter().map(|v| v.length_squared());
+        worst = worst.max((squares.sum::<f64>() / 40.0).sqrt());
+    }
+    Ok(Measured::at_most(1e-4, worst))
 }
 
 /// Curvature in the middle of a strand that bends under its weight, and what the moment of the rest of it over the rigidity of the regions

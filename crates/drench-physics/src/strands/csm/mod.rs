@@ -10,6 +10,7 @@
 //! | [`rotation`] | the best rotation of a region |
 //! | [`matching`] | goal positions of a batch of chains |
 //! | [`strain`] | lengths, with momentum kept |
+//! | `taut` | the part of it that keeps taut chains still |
 //! | [`rest`] | what never changes: rest shape and regions of every vertex |
 //! | [`sag`] | the half-width that makes a short, clamped strand sag as its fibre would |
 //! | `solve` | the substep |
@@ -33,6 +34,7 @@ pub(crate) mod rotation;
 mod sag;
 mod solve;
 pub(crate) mod strain;
+mod taut;
 #[cfg(test)]
 mod tests;
 

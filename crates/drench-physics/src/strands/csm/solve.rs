@@ -18,7 +18,7 @@ use glam::{DMat3, DVec3};
 pub(super) const HELD: f64 = 0.1;
 pub(super) const TURNED: f64 = 0.05;
 /// Strain at which a strand held at one end is long enough for the last sweep, which makes it exact.
-const ROUGH: f64 = 1e-5;
+const ROUGH: f64 = 1e-6;
 /// Strain to which other strands are solved.
 const FINE: f64 = 1e-9;
 /// Newton steps for strands held at one end, and for others.

@@ -10,7 +10,8 @@
 //! which is one step of Newton's method and has three diagonals: it costs two sweeps, whatever is held: nothing, one end, both ends, or
 //! vertices in between, where the equations fall apart by themselves. Impulses come in opposite pairs along segments, so linear
 //! momentum is kept to rounding, and angular momentum about the positions at which they act; only held vertices take any.
-//! Velocities that are differences of positions need no repair.
+//! Velocities that are differences of positions need no repair. The first impulses act as [`taut`](super::taut) says, so that taut chains
+//! hang still.
 //!
 //! A vertex that touches a solid with normal N is held by it in one direction: its inverse mass becomes w (1 - N N^T), so that the
 //! weight of all that hangs on it goes to the solid and not into it. Solids push and do not pull: where the impulses of a step
@@ -20,12 +21,13 @@
 //! Breaks down: a chain that is pulled straight between two held vertices farther apart than it is long has no solution; its
 //! segments then share the stretch.
 
+use super::taut::{Symmetric, tighten};
 use crate::strands::lanes::{Lane, Lane3};
 
 /// What keeps the equations of a taut chain between two clamps solvable, as a share of inverse masses.
 const LIFT: f64 = 1e-9;
 /// Segments shorter than this have no direction [m].
-const SHORTEST: f64 = 1e-12;
+pub(super) const SHORTEST: f64 = 1e-12;
 
 /// A batch of chains in lanes.
 #[derive(Clone, Copy)]
@@ -74,10 +76,27 @@ pub(crate) struct Limited {
 /// One segment while its equation is being solved.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row {
-    direction: Lane3,
+    pub(super) direction: Lane3,
     /// Coefficient of the next impulse, over the pivot.
-    next: Lane,
-    right: Lane,
+    pub(super) next: Lane,
+    pub(super) right: Lane,
+    /// Pull over length, of a segment that turns with it [kg].
+    pub(super) draw: Lane,
+    /// Where the vertex at the end of the segment goes if the next one does not move [m].
+    pub(super) place: Lane3,
+    /// How far it follows the next one, on a solid.
+    pub(super) share: Symmetric,
+}
+
+impl Row {
+    pub(super) const NOTHING: Self = Self {
+        direction: Lane3::ZERO,
+        next: Lane::ZERO,
+        right: Lane::ZERO,
+        draw: Lane::ZERO,
+        place: Lane3::ZERO,
+        share: Symmetric::ZERO,
+    };
 }
 
 /// Working memory.
@@ -94,16 +113,19 @@ pub(crate) fn limit(
     positions: &mut [Lane3],
 ) -> Limited {
     let count = positions.len();
-    let nothing = Row { direction: Lane3::ZERO, next: Lane::ZERO, right: Lane::ZERO };
     if rows.len() < count {
-        rows.resize(count, nothing);
+        rows.resize(count, Row::NOTHING);
     }
     let mut working = beyond(segments, tolerance, positions);
     let mut steps = 0;
     while steps < most && working.simd_gt(Lane::ZERO).any() {
         steps += 1;
         eliminate(rows, segments, leans, positions);
-        substitute(rows, segments, working, leans, positions);
+        if steps == 1 {
+            tighten(rows, segments, working, leans, positions);
+        } else {
+            substitute(rows, segments, working, leans, positions);
+        }
         // A lane that is done stays done: its result must not depend on its neighbours.
         working *= beyond(segments, tolerance, positions);
     }
@@ -170,7 +192,7 @@ fn eliminate(rows: &mut [Row], segments: Segments, leans: &[Lean], positions: &[
 fn substitute(rows: &[Row], segments: Segments, working: Lane, leans: &mut [Lean], positions: &mut [Lane3]) {
     let (mut impulse_after, mut pull_after) = (Lane::ZERO, Lane3::ZERO);
     for i in (1..positions.len()).rev() {
-        let Row { direction, next, right } = rows[i];
+        let Row { direction, next, right, .. } = rows[i];
         let impulse = next.mul_neg_add(impulse_after, right);
         let pull = direction * (impulse * working);
         positions[i] = borne(leans, i, pull_after - pull).mul_add(segments.inverse_masses[i], positions[i]);
@@ -181,7 +203,7 @@ fn substitute(rows: &[Row], segments: Segments, working: Lane, leans: &mut [Lean
 
 /// What a solid leaves of the impulse on a vertex.
 #[inline(always)]
-fn borne(leans: &mut [Lean], i: usize, impulse: Lane3) -> Lane3 {
+pub(super) fn borne(leans: &mut [Lean], i: usize, impulse: Lane3) -> Lane3 {
     let Some(lean) = leans.get_mut(i) else { return impulse };
     let pressed = impulse.dot(lean.normal).simd_gt(Lane::ZERO).select(Lane::ZERO, Lane::ONE);
     lean.normal = lean.normal * pressed;
