@@ -19,6 +19,7 @@ mod predict;
 mod rod;
 pub(crate) mod shape;
 mod state;
+mod strain;
 
 pub(crate) use model::check_topology;
 pub use model::{Material, RestShape, StrandModel, Tip};

@@ -7,14 +7,13 @@
 //!
 //! Sweeps carry a correction a few segments far. What they leave behind, where a drop of water hits a hair lighter than itself or where long hair
 //! hangs in long steps, is no small rest: half a segment and more. Segments that are still beyond `strain_limit` are therefore solved for directly, by the
-//! three diagonals of [`strain`](super::csm::strain) and with true masses, water included; then one sweep from the root makes sure of them. In strands that keep within the limit not a bit changes.
+//! three diagonals of [`strain`](super::strain) and with true masses, water included; then one sweep from the root makes sure of them. In strands that keep within the limit not a bit changes.
 
-use super::csm::strain::{self, Segments};
 use super::guard::{Guard, Vertex};
 use super::lanes::{Batch, LANES, Lane, Lane3};
 use super::model::Tip;
 use super::state::{Partition, Watched};
-use super::{Context, Span, predict};
+use super::{Context, Span, predict, strain};
 use crate::contact;
 use crate::error::{PhysicsError, check};
 
@@ -204,24 +203,12 @@ fn limit(context: &Context, limit: f64, batch: &Batch, partition: &mut Partition
     for i in 1..longest {
         partition.lengths[i] *= batch.presence(i);
     }
-    let stretched = stretched(limit * (1.0 + TOLERANCE), &partition.lengths[..longest], &partition.new[..longest]);
+    let (lengths, new) = (&partition.lengths[..longest], &partition.new[..longest]);
+    let all = Lane::ZERO.simd_eq(Lane::ZERO);
+    let stretched = strain::stretched(limit * (1.0 + TOLERANCE), lengths, new, |_| all).to_bitmask();
     if stretched != 0 {
         shorten(context, limit, batch, stretched, partition);
     }
-}
-
-/// The lanes with a segment beyond the limit, as bits.
-#[inline(always)]
-fn stretched(limit: f64, lengths: &[Lane], new: &[Lane3]) -> u32 {
-    let (longest, shortest) = (Lane::splat((1.0 + limit).powi(2)), Lane::splat((1.0 - limit).max(0.0).powi(2)));
-    let mut lanes = Lane::ZERO;
-    for i in 1..new.len() {
-        let arm = new[i] - new[i - 1];
-        let (now, rest) = (arm.dot(arm), lengths[i] * lengths[i]);
-        let wrong = now.simd_gt(rest * longest) | now.simd_lt(rest * shortest);
-        lanes |= wrong & rest.simd_gt(Lane::ZERO);
-    }
-    lanes.to_bitmask()
 }
 
 /// Solves for the lengths of these lanes, and sweeps what is held at the root alone.
@@ -229,14 +216,11 @@ fn stretched(limit: f64, lengths: &[Lane], new: &[Lane3]) -> u32 {
 fn shorten(context: &Context, limit: f64, batch: &Batch, lanes: u32, partition: &mut Partition) {
     let longest = batch.longest;
     let clamped = context.model.tip == Tip::Clamped;
-    let mut scratch = std::mem::take(&mut partition.csm);
-    scratch.weigh(context, batch);
+    let Partition { new, lengths, strain, watched, .. } = partition;
+    strain.weigh(context, batch);
     // What lies on a solid is held up by it.
-    scratch.lean(&partition.watched[..if context.colliders.is_empty() { 0 } else { longest }], false);
-    let segments = Segments { lengths: &partition.lengths[..longest], inverse_masses: &scratch.inverse_masses, limit };
-    let (new, tolerance) = (&mut partition.new[..longest], TOLERANCE * limit);
-    strain::limit(&mut scratch.rows, segments, tolerance, FEW, &mut scratch.leans, new);
-    partition.csm = scratch;
+    strain.lean(&watched[..if context.colliders.is_empty() { 0 } else { longest }], false);
+    strain.limit(&lengths[..longest], limit, TOLERANCE * limit, FEW, &mut new[..longest]);
     // Nothing can be swept between two clamps.
     if !clamped {
         sweep(context, limit, batch, lanes, partition);

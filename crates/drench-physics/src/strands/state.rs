@@ -2,7 +2,7 @@
 
 use super::lanes::{LANES, Lane, Lane3};
 use super::rod::Row;
-use super::{StrandModel, csm};
+use super::{StrandModel, csm, strain};
 use crate::interaction::{Deposit, Room};
 use glam::{DQuat, DVec3, Vec3};
 use std::sync::Arc;
@@ -97,6 +97,7 @@ impl StrandScratch {
             rod: vec![Row::default(); model.longest],
             watched: vec![Watched::default(); model.longest],
             csm: csm::Scratch::default(),
+            strain: strain::Scratch::default(),
             deposit: Deposit::within(Arc::clone(&room)),
             tally: Tally::default(),
         };
@@ -111,6 +112,7 @@ impl StrandScratch {
                 p.old.capacity() * (320 + size_of::<Watched>())
                     + p.rod.capacity() * size_of::<Row>()
                     + p.csm.memory()
+                    + p.strain.memory()
                     + p.deposit.memory()
             })
             .sum()
@@ -127,6 +129,7 @@ pub(crate) struct Partition {
     pub rod: Vec<Row>,
     pub watched: Vec<Watched>,
     pub csm: csm::Scratch,
+    pub strain: strain::Scratch,
     pub deposit: Deposit,
     pub tally: Tally,
 }

@@ -9,11 +9,9 @@
 //! | [`extent`] | how far regions reach, and how stiff that makes a chain: B = m' l^4 q^2 / (4 t^2) |
 //! | [`rotation`] | the best rotation of a region |
 //! | [`matching`] | goal positions of a batch of chains |
-//! | [`strain`] | lengths, with momentum kept |
-//! | `taut` | the part of it that keeps taut chains still |
 //! | [`rest`] | what never changes: rest shape and regions of every vertex |
 //! | [`sag`] | the half-width that makes a short, clamped strand sag as its fibre would |
-//! | `solve` | the substep |
+//! | `solve` | the substep; lengths are those of [`strain`](super::strain) |
 //!
 //! **Time steps.** The source goes all the way to the goals in every step of 10 ms. Going all the way in every step of any length makes
 //! strands stiffer the shorter the step, B ~ 1 / dt^2. Here a step goes the fraction a = (dt / 10 ms)^2 of the way: for what is
@@ -33,8 +31,6 @@ mod rest;
 pub(crate) mod rotation;
 mod sag;
 mod solve;
-pub(crate) mod strain;
-mod taut;
 #[cfg(test)]
 mod tests;
 

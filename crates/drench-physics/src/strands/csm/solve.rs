@@ -3,12 +3,11 @@
 use super::extent::stiffened;
 use super::matching::{Anchor, Chains, Workspace, match_shape};
 use super::rotation::Turn;
-use super::strain::{self, Lean, Rows, Segments};
 use super::{PASSES, Parameters, REFERENCE_STEP, Rest};
 use crate::strands::guard::{Guard, Vertex};
 use crate::strands::lanes::{Batch, LANES, Lane, Lane3, unit};
 use crate::strands::model::Tip;
-use crate::strands::state::{Partition, Watched};
+use crate::strands::state::Partition;
 use crate::strands::{Context, Span, pbd, predict};
 use glam::{DMat3, DVec3};
 
@@ -27,38 +26,30 @@ const MANY: u32 = 40;
 /// Rounds of lengths and contact for strands that cannot be swept from a held end.
 const ROUNDS: u32 = 4;
 
-/// Working memory of a partition; what the limit of strains needs serves other models too.
+/// Working memory of a partition.
 #[derive(Debug, Default)]
 pub(crate) struct Scratch {
     rest: Vec<Lane3>,
     masses: Vec<Lane>,
-    /// [1/kg], 0 where a vertex is held or a lane has none.
-    pub inverse_masses: Vec<Lane>,
     extents: Vec<Lane>,
     anchors: Vec<Anchor>,
     work: Workspace,
-    pub rows: Rows,
     /// Predictions of loose strands.
     predicted: Vec<Lane3>,
-    /// How solids hold the vertices; empty if none does.
-    pub leans: Vec<Lean>,
 }
 
 impl Scratch {
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.rest.capacity() * (96 + 3 * 32)
-            + self.work.memory()
-            + self.rows.capacity() * size_of::<strain::Row>()
-            + self.predicted.capacity() * 96
-            + self.leans.capacity() * size_of::<Lean>()
+        self.rest.capacity() * (96 + 2 * 32) + self.work.memory() + self.predicted.capacity() * 96
     }
 
     /// Loads what never changes, and says what is held.
-    fn load(&mut self, context: &Context, rest: &Rest, clamped: usize, batch: &Batch, lengths: &mut [Lane]) {
+    fn load(&mut self, context: &Context, rest: &Rest, clamped: usize, batch: &Batch, partition: &mut Partition) {
+        let Partition { lengths, strain, .. } = partition;
         self.rest.clear();
         self.masses.clear();
-        self.inverse_masses.clear();
+        strain.inverse_masses.clear();
         self.extents.clear();
         let first = extents(context, rest, batch, 0);
         let held = (first * first * first).mul_add(Lane::splat(HELD), Lane::ONE);
@@ -70,27 +61,11 @@ impl Scratch {
             let (free, weight) = if i < clamped { (Lane::ZERO, here * held) } else { (here, here) };
             self.rest.push(at);
             self.masses.push(mass * weight);
-            self.inverse_masses.push(free / mass);
+            strain.inverse_masses.push(free / mass);
             self.extents.push(extents(context, rest, batch, i) * here);
             lengths[i] *= here;
         }
-        self.hold_tips(context, batch);
-    }
-
-    /// Loads the inverse masses of strands that are held at their root, and nothing else.
-    pub fn weigh(&mut self, context: &Context, batch: &Batch) {
-        self.inverse_masses.clear();
-        self.inverse_masses.push(Lane::ZERO);
-        self.inverse_masses.extend((1..batch.longest).map(|i| batch.presence(i) / context.masses(batch, i)));
-        self.hold_tips(context, batch);
-    }
-
-    fn hold_tips(&mut self, context: &Context, batch: &Batch) {
-        if context.model.tip == Tip::Clamped {
-            for lane in 0..LANES {
-                self.inverse_masses[batch.tip(lane)].as_mut_array()[lane] = 0.0;
-            }
-        }
+        strain.hold_tips(context, batch);
     }
 }
 
@@ -123,23 +98,6 @@ fn extents(context: &Context, rest: &Rest, batch: &Batch, i: usize) -> Lane {
 }
 
 impl Scratch {
-    /// Takes over which vertices lie on solids. Only one that touches alone, as on a wire, may stick while lengths are solved: those
-    /// that lie side by side would leave the segments between them nothing to move, and contact has given them their friction.
-    pub fn lean(&mut self, watched: &[Watched], sticking: bool) {
-        self.leans.clear();
-        let touches = |i: usize, lane: usize| watched.get(i).is_some_and(|w| w.normal[lane] != DVec3::ZERO);
-        if !(0..watched.len()).any(|i| watched[i].lanes != 0 && (0..LANES).any(|lane| touches(i, lane))) {
-            return;
-        }
-        for (i, w) in watched.iter().enumerate() {
-            let grip = std::array::from_fn(|lane| {
-                let alone = !(touches(i + 1, lane) || i > 0 && touches(i - 1, lane));
-                if sticking && alone { w.grip[lane] } else { 0.0 }
-            });
-            self.leans.push(Lean { normal: Lane3::new(w.normal), grip: Lane::new(grip) });
-        }
-    }
-
     /// Directions and rolls at the root are held as soon as more than one vertex is.
     fn anchor(&mut self, frame: Turn, clamped: usize, lengths: &[Lane]) {
         self.anchors.clear();
@@ -166,7 +124,7 @@ pub(crate) fn solve(
     let clamped = parameters.clamped as usize;
     let mut scratch = std::mem::take(&mut partition.csm);
     predict::predict(context, batch, span, partition);
-    scratch.load(context, rest, clamped, batch, &mut partition.lengths);
+    scratch.load(context, rest, clamped, batch, partition);
     if clamped == 0 {
         predict_loose(context, batch, span, partition);
         scratch.predicted.clear();
@@ -187,9 +145,9 @@ pub(crate) fn solve(
     }
 
     if clamped == 0 || context.model.tip == Tip::Clamped {
-        between_clamps(context, parameters, batch, &mut scratch, partition);
+        between_clamps(context, parameters, batch, partition);
     } else {
-        from_root(context, parameters, batch, &mut scratch, partition);
+        from_root(context, parameters, batch, &scratch.rest, partition);
     }
     let spin = (clamped == 0).then(|| spin_back(context, batch, &scratch, partition));
     store(context, batch, span, partition, spin);
@@ -220,30 +178,19 @@ fn hold_roots(context: &Context, rest: &[Lane3], clamped: usize, batch: &Batch, 
 
 /// Lengths and contact of strands that are held at the root alone: solids, a solve that keeps momentum, then one sweep that is exact and
 /// meets the solids again. The sweep moves vertices by what the solve left over and by contact.
-fn from_root(
-    context: &Context,
-    parameters: &Parameters,
-    batch: &Batch,
-    scratch: &mut Scratch,
-    partition: &mut Partition,
-) {
+fn from_root(context: &Context, parameters: &Parameters, batch: &Batch, rest: &[Lane3], partition: &mut Partition) {
     // What lies on a solid is held up by it: lengths must not be solved as if it fell.
     let contacts = partition.tally.contacts;
-    scratch.leans.clear();
-    if pbd::watch(context, batch, true, partition) {
-        hold_roots(context, &scratch.rest, parameters.clamped as usize, batch, &mut partition.new);
-        // The sweep below has friction of its own.
-        scratch.lean(&partition.watched[..batch.longest], false);
+    let touching = pbd::watch(context, batch, true, partition);
+    if touching {
+        hold_roots(context, rest, parameters.clamped as usize, batch, &mut partition.new);
     }
     partition.tally.contacts = contacts;
-    let Partition { old, new, lengths, tally, .. } = partition;
+    let Partition { old, new, lengths, tally, strain, watched, .. } = partition;
     let new = &mut new[..batch.longest];
-    let segments = Segments {
-        lengths: &lengths[..batch.longest],
-        inverse_masses: &scratch.inverse_masses,
-        limit: parameters.strain_limit,
-    };
-    let limited = strain::limit(&mut scratch.rows, segments, ROUGH, FEW, &mut scratch.leans, new);
+    // The sweep below has friction of its own.
+    strain.lean(&watched[..if touching { batch.longest } else { 0 }], false);
+    let limited = strain.limit(&lengths[..batch.longest], parameters.strain_limit, ROUGH, FEW, new);
     tally.iterations += u64::from(limited.steps) * batch.strands as u64;
     tally.iterations_max = tally.iterations_max.max(limited.steps);
 
@@ -283,30 +230,16 @@ fn from_root(
 }
 
 /// Lengths and contact of strands that are loose or held at both ends.
-fn between_clamps(
-    context: &Context,
-    parameters: &Parameters,
-    batch: &Batch,
-    scratch: &mut Scratch,
-    partition: &mut Partition,
-) {
+fn between_clamps(context: &Context, parameters: &Parameters, batch: &Batch, partition: &mut Partition) {
     let longest = batch.longest;
     let held = parameters.clamped > 0;
     let touching = pbd::watch(context, batch, held, partition);
     let working = Lane::new(std::array::from_fn(|lane| if lane < batch.strands { 1.0 } else { 0.0 }));
     let (mut steps, mut beyond) = (0, Lane::ZERO);
-    scratch.leans.clear();
     for round in 0..if touching { ROUNDS } else { 1 } {
-        if touching {
-            scratch.lean(&partition.watched[..longest], parameters.clamped == 0);
-        }
-        let segments = Segments {
-            lengths: &partition.lengths[..longest],
-            inverse_masses: &scratch.inverse_masses,
-            limit: parameters.strain_limit,
-        };
-        let limited =
-            strain::limit(&mut scratch.rows, segments, FINE, MANY, &mut scratch.leans, &mut partition.new[..longest]);
+        let Partition { new, lengths, strain, watched, .. } = partition;
+        strain.lean(&watched[..if touching { longest } else { 0 }], parameters.clamped == 0);
+        let limited = strain.limit(&lengths[..longest], parameters.strain_limit, FINE, MANY, &mut new[..longest]);
         (steps, beyond) = (steps + limited.steps, limited.beyond);
         // The last word is the lengths'.
         if touching && round + 1 < ROUNDS {

@@ -10,7 +10,7 @@
 //! which is one step of Newton's method and has three diagonals: it costs two sweeps, whatever is held: nothing, one end, both ends, or
 //! vertices in between, where the equations fall apart by themselves. Impulses come in opposite pairs along segments, so linear
 //! momentum is kept to rounding, and angular momentum about the positions at which they act; only held vertices take any.
-//! Velocities that are differences of positions need no repair. The first impulses act as [`taut`](super::taut) says, so that taut chains
+//! Velocities that are differences of positions need no repair. The first impulses act as [`taut`] says, so that taut chains
 //! hang still.
 //!
 //! A vertex that touches a solid with normal N is held by it in one direction: its inverse mass becomes w (1 - N N^T), so that the
@@ -21,32 +21,35 @@
 //! Breaks down: a chain that is pulled straight between two held vertices farther apart than it is long has no solution; its
 //! segments then share the stretch.
 
-use super::taut::{Symmetric, tighten};
-use crate::strands::lanes::{Lane, Lane3};
+mod taut;
+
+use super::Context;
+use super::lanes::{Batch, LANES, Lane, Lane3};
+use super::model::Tip;
+use super::state::Watched;
+use glam::DVec3;
+use taut::{Symmetric, tighten};
 
 /// What keeps the equations of a taut chain between two clamps solvable, as a share of inverse masses.
 const LIFT: f64 = 1e-9;
 /// Segments shorter than this have no direction [m].
-pub(super) const SHORTEST: f64 = 1e-12;
+const SHORTEST: f64 = 1e-12;
 
 /// A batch of chains in lanes.
 #[derive(Clone, Copy)]
-pub(crate) struct Segments<'a> {
-    /// Length of the segment that ends at each vertex [m]; 0 where a lane has none. The first is not used.
-    pub lengths: &'a [Lane],
-    /// Inverse masses [1/kg]; 0 where a vertex is held or a lane has none.
-    pub inverse_masses: &'a [Lane],
-    /// By which fraction a segment may be longer or shorter.
-    pub limit: f64,
+struct Segments<'a> {
+    lengths: &'a [Lane],
+    inverse_masses: &'a [Lane],
+    limit: f64,
 }
 
 /// How a solid holds a vertex.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Lean {
+struct Lean {
     /// Outward normal; 0 where nothing is touched.
-    pub normal: Lane3,
+    normal: Lane3,
     /// Coefficient of friction where the vertex sticks, else 0.
-    pub grip: Lane,
+    grip: Lane,
 }
 
 impl Segments<'_> {
@@ -75,21 +78,21 @@ pub(crate) struct Limited {
 
 /// One segment while its equation is being solved.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Row {
-    pub(super) direction: Lane3,
+struct Row {
+    direction: Lane3,
     /// Coefficient of the next impulse, over the pivot.
-    pub(super) next: Lane,
-    pub(super) right: Lane,
+    next: Lane,
+    right: Lane,
     /// Pull over length, of a segment that turns with it [kg].
-    pub(super) draw: Lane,
+    draw: Lane,
     /// Where the vertex at the end of the segment goes if the next one does not move [m].
-    pub(super) place: Lane3,
+    place: Lane3,
     /// How far it follows the next one, on a solid.
-    pub(super) share: Symmetric,
+    share: Symmetric,
 }
 
 impl Row {
-    pub(super) const NOTHING: Self = Self {
+    const NOTHING: Self = Self {
         direction: Lane3::ZERO,
         next: Lane::ZERO,
         right: Lane::ZERO,
@@ -99,54 +102,107 @@ impl Row {
     };
 }
 
-/// Working memory.
-pub(crate) type Rows = Vec<Row>;
-
-/// Brings segments within the limit to a relative `tolerance`, in at most `most` steps. `leans` says how solids hold the vertices, or
-/// is empty; it changes where they are let go.
-pub(crate) fn limit(
-    rows: &mut Rows,
-    segments: Segments,
-    tolerance: f64,
-    most: u32,
-    leans: &mut [Lean],
-    positions: &mut [Lane3],
-) -> Limited {
-    let count = positions.len();
-    if rows.len() < count {
-        rows.resize(count, Row::NOTHING);
-    }
-    let mut working = beyond(segments, tolerance, positions);
-    let mut steps = 0;
-    while steps < most && working.simd_gt(Lane::ZERO).any() {
-        steps += 1;
-        eliminate(rows, segments, leans, positions);
-        if steps == 1 {
-            tighten(rows, segments, working, leans, positions);
-        } else {
-            substitute(rows, segments, working, leans, positions);
-        }
-        // A lane that is done stays done: its result must not depend on its neighbours.
-        working *= beyond(segments, tolerance, positions);
-    }
-    Limited { steps, beyond: working }
+/// Working memory of a partition.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    /// Inverse masses of a batch [1/kg]; 0 where a vertex is held or a lane has none.
+    pub inverse_masses: Vec<Lane>,
+    /// How solids hold the vertices; empty if none does.
+    leans: Vec<Lean>,
+    rows: Vec<Row>,
 }
 
-/// 1 in lanes with a segment beyond the limit.
+impl Scratch {
+    /// Bytes held.
+    pub fn memory(&self) -> usize {
+        self.inverse_masses.capacity() * size_of::<Lane>()
+            + self.leans.capacity() * size_of::<Lean>()
+            + self.rows.capacity() * size_of::<Row>()
+    }
+
+    /// Loads the inverse masses of strands that are held at their root.
+    pub fn weigh(&mut self, context: &Context, batch: &Batch) {
+        self.inverse_masses.clear();
+        self.inverse_masses.push(Lane::ZERO);
+        self.inverse_masses.extend((1..batch.longest).map(|i| batch.presence(i) / context.masses(batch, i)));
+        self.hold_tips(context, batch);
+    }
+
+    /// Holds tips that are clamped.
+    pub fn hold_tips(&mut self, context: &Context, batch: &Batch) {
+        if context.model.tip == Tip::Clamped {
+            for lane in 0..LANES {
+                self.inverse_masses[batch.tip(lane)].as_mut_array()[lane] = 0.0;
+            }
+        }
+    }
+
+    /// Takes over which vertices lie on solids: none if nothing is watched. Only one that touches alone, as on a wire, may stick while lengths are solved: those
+    /// that lie side by side would leave the segments between them nothing to move, and contact has given them their friction.
+    pub fn lean(&mut self, watched: &[Watched], sticking: bool) {
+        self.leans.clear();
+        let touches = |i: usize, lane: usize| watched.get(i).is_some_and(|w| w.normal[lane] != DVec3::ZERO);
+        if !(0..watched.len()).any(|i| watched[i].lanes != 0 && (0..LANES).any(|lane| touches(i, lane))) {
+            return;
+        }
+        for (i, w) in watched.iter().enumerate() {
+            let grip = std::array::from_fn(|lane| {
+                let alone = !(touches(i + 1, lane) || i > 0 && touches(i - 1, lane));
+                if sticking && alone { w.grip[lane] } else { 0.0 }
+            });
+            self.leans.push(Lean { normal: Lane3::new(w.normal), grip: Lane::new(grip) });
+        }
+    }
+
+    /// Brings segments within the fraction `limit` of their `lengths` [m] to a relative `tolerance`, in at most `most` steps. Lengths are those of the segments that end
+    /// at each vertex, 0 where a lane has none; the first is not used. Solids let go of vertices that are drawn away from them.
+    pub fn limit(
+        &mut self,
+        lengths: &[Lane],
+        limit: f64,
+        tolerance: f64,
+        most: u32,
+        positions: &mut [Lane3],
+    ) -> Limited {
+        let Self { inverse_masses, leans, rows } = self;
+        let segments = Segments { lengths, inverse_masses, limit };
+        if rows.len() < positions.len() {
+            rows.resize(positions.len(), Row::NOTHING);
+        }
+        let beyond = |positions: &[Lane3]| {
+            let moves = |i: usize| (inverse_masses[i - 1] + inverse_masses[i]).simd_gt(Lane::ZERO);
+            stretched(limit + tolerance, lengths, positions, moves).select(Lane::ONE, Lane::ZERO)
+        };
+        let mut working = beyond(positions);
+        let mut steps = 0;
+        while steps < most && working.simd_gt(Lane::ZERO).any() {
+            steps += 1;
+            eliminate(rows, segments, leans, positions);
+            if steps == 1 {
+                tighten(rows, segments, working, leans, positions);
+            } else {
+                substitute(rows, segments, working, leans, positions);
+            }
+            // A lane that is done stays done: its result must not depend on its neighbours.
+            working *= beyond(positions);
+        }
+        Limited { steps, beyond: working }
+    }
+}
+
+/// Marks lanes with a segment that is longer or shorter by more than a fraction, of those that count.
 #[inline(always)]
-fn beyond(segments: Segments, tolerance: f64, positions: &[Lane3]) -> Lane {
-    let longest = Lane::splat((1.0 + segments.limit + tolerance).powi(2));
-    let shortest = Lane::splat((1.0 - segments.limit - tolerance).max(0.0).powi(2));
-    let mut out = Lane::ZERO;
+pub(crate) fn stretched(fraction: f64, lengths: &[Lane], positions: &[Lane3], counts: impl Fn(usize) -> Lane) -> Lane {
+    let longest = Lane::splat((1.0 + fraction).powi(2));
+    let shortest = Lane::splat((1.0 - fraction).max(0.0).powi(2));
+    let mut lanes = Lane::ZERO;
     for i in 1..positions.len() {
         let arm = positions[i] - positions[i - 1];
-        let (now, rest) = (arm.dot(arm), segments.lengths[i] * segments.lengths[i]);
-        let held = segments.inverse_masses[i - 1] + segments.inverse_masses[i];
+        let (now, rest) = (arm.dot(arm), lengths[i] * lengths[i]);
         let wrong = now.simd_gt(rest * longest) | now.simd_lt(rest * shortest);
-        let exists = rest.simd_gt(Lane::ZERO) & held.simd_gt(Lane::ZERO);
-        out = (wrong & exists).select(Lane::ONE, out);
+        lanes |= wrong & rest.simd_gt(Lane::ZERO) & counts(i);
     }
-    out
+    lanes
 }
 
 /// Builds the equations and takes out each impulse from the next.
@@ -203,7 +259,7 @@ fn substitute(rows: &[Row], segments: Segments, working: Lane, leans: &mut [Lean
 
 /// What a solid leaves of the impulse on a vertex.
 #[inline(always)]
-pub(super) fn borne(leans: &mut [Lean], i: usize, impulse: Lane3) -> Lane3 {
+fn borne(leans: &mut [Lean], i: usize, impulse: Lane3) -> Lane3 {
     let Some(lean) = leans.get_mut(i) else { return impulse };
     let pressed = impulse.dot(lean.normal).simd_gt(Lane::ZERO).select(Lane::ZERO, Lane::ONE);
     lean.normal = lean.normal * pressed;
@@ -233,9 +289,9 @@ mod tests {
     fn run(start: &[DVec3], weights: &[f64], limit_to: f64) -> (Vec<DVec3>, Limited) {
         let mut positions: Vec<Lane3> = start.iter().map(|x| Lane3::splat(*x)).collect();
         let lengths = vec![Lane::splat(1.0); start.len()];
-        let inverse_masses: Vec<Lane> = weights.iter().map(|w| Lane::splat(*w)).collect();
-        let segments = Segments { lengths: &lengths, inverse_masses: &inverse_masses, limit: limit_to };
-        let limited = limit(&mut Rows::new(), segments, 1e-9, 60, &mut [], &mut positions);
+        let inverse_masses = weights.iter().map(|w| Lane::splat(*w)).collect();
+        let mut scratch = Scratch { inverse_masses, ..Scratch::default() };
+        let limited = scratch.limit(&lengths, limit_to, 1e-9, 60, &mut positions);
         (positions.iter().map(|x| x.lane(2)).collect(), limited)
     }
 
@@ -265,19 +321,20 @@ mod tests {
     #[test]
     fn a_solid_takes_what_pulls_a_vertex_into_it_and_nothing_else() {
         // A light vertex between heavy ends that have fallen: it stays at its height; turned upside down it goes along.
-        let lengths = vec![Lane::ONE; 3];
-        let inverse_masses = [0.1, 1.0, 0.1].map(Lane::splat);
-        let segments = Segments { lengths: &lengths, inverse_masses: &inverse_masses, limit: 0.0 };
         for (side, held) in [(1.0, true), (-1.0, false)] {
             let start = [DVec3::new(-0.8, -1.0, 0.0), DVec3::ZERO, DVec3::new(0.8, -1.0, 0.0)];
             let mut positions = start.map(Lane3::splat);
             let lean = |normal: DVec3| Lean { normal: Lane3::splat(normal), grip: Lane::ZERO };
-            let mut leans = [DVec3::ZERO, DVec3::Y * side, DVec3::ZERO].map(lean);
-            let limited = limit(&mut Rows::new(), segments, 1e-9, 60, &mut leans, &mut positions);
+            let mut scratch = Scratch {
+                inverse_masses: [0.1, 1.0, 0.1].map(Lane::splat).to_vec(),
+                leans: [DVec3::ZERO, DVec3::Y * side, DVec3::ZERO].map(lean).to_vec(),
+                rows: Vec::new(),
+            };
+            let limited = scratch.limit(&[Lane::ONE; 3], 0.0, 1e-9, 60, &mut positions);
             let moved = positions.map(|x| x.lane(1));
             assert_eq!(limited.beyond.to_array(), [0.0; 4]);
             assert!(strain(&moved) < 1e-8);
-            assert_eq!((moved[1].y == 0.0, leans[1].normal.lane(1) != DVec3::ZERO), (held, held), "{moved:?}");
+            assert_eq!((moved[1].y == 0.0, scratch.leans[1].normal.lane(1) != DVec3::ZERO), (held, held), "{moved:?}");
         }
     }
 

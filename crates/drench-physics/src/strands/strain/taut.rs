@@ -16,12 +16,12 @@
 //! and f_i what the pulls at p come to. S and E are symmetric; where nothing touches a solid they are numbers. Pulls come in opposite pairs: momentum is kept.
 //! A segment that is pushed (s_i < 0), and what lengths are still off by, is left to the steps of Newton's method that follow.
 
-use super::strain::{Lean, Row, SHORTEST, Segments, borne};
+use super::{Lean, Row, SHORTEST, Segments, borne};
 use crate::strands::lanes::{Lane, Lane3};
 
 /// A symmetric matrix of each strand of a batch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Symmetric {
+pub(super) struct Symmetric {
     xx: Lane,
     xy: Lane,
     xz: Lane,
