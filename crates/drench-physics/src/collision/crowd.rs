@@ -1,70 +1,86 @@
 //! The capsules of a block of cells, and which of them meet.
 //!
 //! In every cell all are held against all, in single precision with a margin: first whether the lines of their axes come within reach, which says no to
-//! most, then, for those that are left, the axes themselves and whether it is this cell that they meet in. What remains is decided in double
-//! precision.
+//! nineteen of twenty, then, for those that are left, the axes themselves and whether it is this cell that they meet in.
 
-use super::search::{Capsule, Cells, LOCAL, Piece, meeting_point};
-use glam::{DVec3, Vec3};
-use wide::{f32x8, u32x8};
+use super::search::{LOCAL, Member, Piece};
+use wide::{f32x8, i32x8, u32x8};
 
 /// Pairs that are gathered before they are looked at closely.
 const FULL: usize = 4096;
 /// Squared sine of the angle of two axes from which on single precision knows the direction across both and where they meet, up to the margin of
 /// the radii.
 const SKEW: f32 = 1e-5;
+/// More than single precision gets wrong of the squared sine.
+const ROUNDING: f32 = 2e-6;
+/// More than single precision gets wrong of the distance of two lines times the sine of their angle, in cells, with centres up to `FAR` cells from the middle
+/// of the block.
+const BLUR: f32 = 5e-5;
+const FAR: f32 = 16.0;
+/// (x + y)^2 <= (1 + d) x^2 + (1 + 1 / d) y^2: how much of a margin the distance of lines gets for the sake of its blur.
+const WIDER: f32 = 0.1;
+/// Cells of a block.
+const CELLS: usize = 1 << (3 * LOCAL);
 
 /// The capsules of a block, sorted by cell, side by side.
 #[derive(Debug, Default)]
 pub struct Crowd {
-    entries: Vec<u64>,
+    /// The cells of every member, one member after the other, and where they end.
+    cells: Vec<u16>,
+    ends: Vec<u32>,
     /// Where each cell begins, and the end.
     starts: Vec<u32>,
-    indices: Vec<u32>,
-    /// Centre relative to `origin`, half axis, radius, and the squared length of the half axis; eight more than there are capsules.
-    rows: Vec<[f32; 8]>,
-    origin: DVec3,
+    /// Who is in a cell, and which one it is; eight more than there are.
+    places: Vec<[u32; 2]>,
+    /// The members. One that does not follow the one before it on its strand leaves a gap, so that neighbours on a strand are known by their numbers.
+    members: Vec<Member>,
+    /// The line that a member's axis lies on: its direction u, its moment c x u about the middle of the block, and the radius; counted in cells.
+    lines: Vec<[f32; 8]>,
     near: Near,
 }
 
 impl Crowd {
     /// Collects a block from all pieces and sorts it by cell; false if nobody is there to meet.
-    pub fn take(&mut self, pieces: &[Piece], block: usize, capsules: &[Capsule]) -> bool {
-        const CELLS: usize = 1 << (3 * LOCAL);
-        let Self { entries, starts, indices, rows, origin, .. } = self;
-        entries.clear();
-        for piece in pieces {
-            entries.extend_from_slice(piece.in_block(block));
+    pub fn take(&mut self, pieces: &[Piece], block: usize) -> bool {
+        let Self { cells, ends, starts, places, members, lines, .. } = self;
+        ends.clear();
+        members.clear();
+        lines.clear();
+        let (mut next, mut count) = (0, 0);
+        for member in pieces.iter().flat_map(|piece| piece.in_block(block)) {
+            if member.index != next {
+                members.push(Member::default());
+                ends.push(count as u32);
+            }
+            next = member.index + 1;
+            if cells.len() < count + CELLS + 2 {
+                cells.resize(2 * (count + CELLS), 0);
+            }
+            count += cells_of(member, &mut cells[count..]);
+            members.push(*member);
+            ends.push(count as u32);
         }
-        if entries.len() < 2 {
+        if count < 2 {
             return false;
         }
-        let cell_of = |entry: u64| (entry >> 32) as usize & (CELLS - 1);
         starts.clear();
         starts.resize(CELLS + 1, 0);
-        for &entry in &*entries {
-            starts[cell_of(entry) + 1] += 1;
-        }
+        cells[..count].iter().for_each(|&cell| starts[usize::from(cell) + 1] += 1);
+        // Apart from the loop above, so that one root does not wait for the other.
+        lines.extend(members.iter().map(line_of));
         for cell in 0..CELLS {
             starts[cell + 1] += starts[cell];
         }
-        let count = entries.len();
-        indices.resize(count, 0);
-        // Eight at a time may reach beyond the end.
-        rows.resize(count + 8, [0.0; 8]);
-        *origin = capsules[entries[0] as u32 as usize].centre;
-        let (mut last, mut row) = (u32::MAX, [0.0; 8]);
-        for &entry in &*entries {
-            let at = &mut starts[cell_of(entry)];
-            let k = *at as usize;
-            *at += 1;
-            // The cells of a capsule follow each other.
-            if entry as u32 != last {
-                last = entry as u32;
-                row = row_of(&capsules[last as usize], *origin);
+        places.clear();
+        places.resize(count + 8, [0; 2]);
+        let mut from = 0;
+        for (&to, member) in ends.iter().zip(0..) {
+            for &cell in &cells[from..to as usize] {
+                let at = &mut starts[usize::from(cell)];
+                places[*at as usize] = [member, u32::from(cell)];
+                *at += 1;
             }
-            indices[k] = last;
-            rows[k] = row;
+            from = to as usize;
         }
         // Every start has moved on to the next cell's.
         starts.rotate_right(1);
@@ -72,40 +88,22 @@ impl Crowd {
         true
     }
 
-    /// Adds every pair that meets in this block to `found`.
-    pub fn look_through(&mut self, cells: &Cells, block: usize, capsules: &[Capsule], found: &mut Vec<[u32; 2]>) {
-        let half = if cells.lowest.is_some() { (0.5 / cells.inverse) as f32 } else { f32::INFINITY };
+    /// Adds every pair that may meet in this block to `found`.
+    pub fn look_through(&mut self, found: &mut Vec<[u32; 2]>) {
         let mut near = std::mem::take(&mut self.near);
-        for cell in 0..self.starts.len() - 1 {
-            let (from, to) = (self.starts[cell] as usize, self.starts[cell + 1] as usize);
+        for cell in self.starts.windows(2) {
+            let (from, to) = (cell[0] as usize, cell[1] as usize);
             if to < from + 2 {
                 continue;
             }
-            let key = (block << (3 * LOCAL) | cell) as u64;
-            let middle = cells.middle(block, cell).map_or(Vec3::ZERO, |middle| (middle - self.origin).as_vec3());
-            // Long capsules come to a cell from several periods of the blocks: once is enough.
-            let again = |k: usize| k > from && self.indices[k] == self.indices[k - 1];
-            let mut look = |near: &mut Near| {
-                self.touching(near, middle, half, |i, j| {
-                    let (first, second) = (self.indices[i], self.indices[j]);
-                    if second != first + 1
-                        && !again(i)
-                        && !again(j)
-                        && meeting_point(&capsules[first as usize], &capsules[second as usize])
-                            .is_some_and(|point| cells.key(cells.cell_of(point)) == key)
-                    {
-                        found.push([first, second]);
-                    }
-                });
-            };
             for eight in (from..to).step_by(8) {
                 self.line_up(from, eight, to, &mut near);
                 if near.count >= FULL {
-                    look(&mut near);
+                    self.touching(&mut near, found);
                 }
             }
-            look(&mut near);
         }
+        self.touching(&mut near, found);
         self.near = near;
     }
 
@@ -116,46 +114,49 @@ impl Crowd {
     fn line_up(&self, begin: usize, eight: usize, end: usize, near: &mut Near) {
         let whole = if end - eight < 8 { (1_u32 << (end - eight)) - 1 } else { 0xff };
         let last = (eight + 7).min(end - 1);
-        let [dx, dy, dz, kx, ky, kz, reach, other] = self.eight(|k| eight + k);
-        near.reserve(8 * (last - begin));
+        let [vx, vy, vz, nx, ny, nz, reach, _] =
+            f32x8::transpose(std::array::from_fn(|k| f32x8::new(self.lines[self.places[eight + k][0] as usize])));
+        let blur = f32x8::splat((1.0 + 1.0 / WIDER) * BLUR * BLUR);
+        near.reserve(last - begin);
+        let mut next = self.places[begin][0];
         for i in begin..last {
-            let [cx, cy, cz, hx, hy, hz, radius, square] = self.rows[i].map(f32x8::splat);
-            let (dx, dy, dz, reach) = (dx - cx, dy - cy, dz - cz, reach + radius);
-            // Across both axes.
-            let (nx, ny, nz) = (hy.mul_sub(kz, hz * ky), hz.mul_sub(kx, hx * kz), hx.mul_sub(ky, hy * kx));
-            let size = nx.mul_add(nx, ny.mul_add(ny, nz * nz));
-            let apart = nx.mul_add(dx, ny.mul_add(dy, nz * dz));
-            let parallel = square * f32x8::splat(SKEW);
-            let close = (apart * apart).simd_le(reach * reach * size) | size.simd_le(parallel * other);
-            let follows = usize::from(self.indices[i + 1] == self.indices[i] + 1);
-            let passed = (i + 1 + follows).saturating_sub(eight);
-            near.push(i as u32, eight as u32, close.to_bitmask() & whole & (0xff << passed));
+            let one = next;
+            next = self.places[i + 1][0];
+            let [ux, uy, uz, mx, my, mz, radius, _] = self.lines[one as usize].map(f32x8::splat);
+            // (u x v) . (d - c) = -(u . (d x v) + v . (c x u)), which is the distance of the lines times the sine of their angle.
+            let apart = ux.mul_add(nx, uy.mul_add(ny, uz * nz)) + vx.mul_add(mx, vy.mul_add(my, vz * mz));
+            let cosine = ux.mul_add(vx, uy.mul_add(vy, uz * vz));
+            let sine = cosine.mul_neg_add(cosine, f32x8::splat(1.0 + ROUNDING));
+            let reach = reach + radius;
+            let close = (apart * apart).simd_le((reach * reach).mul_add(sine, blur));
+            let passed = (i + 1 + usize::from(next == one + 1)).saturating_sub(eight);
+            near.note(i as u32, close.to_bitmask() & whole & (0xff << passed));
         }
+        near.unfold(eight as u32);
     }
 
-    /// The rows of eight capsules, column by column.
-    #[inline]
-    fn eight(&self, who: impl Fn(usize) -> usize) -> [f32x8; 8] {
-        let mut rows = [f32x8::ZERO; 8];
-        for (k, row) in rows.iter_mut().enumerate() {
-            *row = f32x8::new(self.rows[who(k)]);
-        }
-        f32x8::transpose(rows)
-    }
-
-    /// Calls `hit` with the noted pairs whose axes come within reach of each other, and may do so in the cell with this middle and half an edge;
-    /// forgets them.
-    #[inline]
-    fn touching(&self, near: &mut Near, middle: Vec3, edge: f32, mut hit: impl FnMut(usize, usize)) {
+    /// Adds the noted pairs whose axes come within reach of each other to `found`, if they may do so in the cell that they were noted in; forgets
+    /// them.
+    fn touching(&self, near: &mut Near, found: &mut Vec<[u32; 2]>) {
         let (low, high) = (f32x8::splat(-1.0), f32x8::splat(1.0));
         let clamp = |x: f32x8| x.fast_max(low).fast_min(high);
-        let (mx, my, mz) = (f32x8::splat(middle.x), f32x8::splat(middle.y), f32x8::splat(middle.z));
+        let half = f32x8::splat(0.5);
         let rows = near.count.div_ceil(8);
+        // The last row is filled up with someone who is there.
+        near.first[near.count..8 * rows].fill(0);
+        near.second[near.count..8 * rows].fill(0);
         for (row, (one, other)) in
             near.first.as_chunks::<8>().0.iter().zip(near.second.as_chunks::<8>().0).take(rows).enumerate()
         {
-            let [cx, cy, cz, hx, hy, hz, radius, a] = self.eight(|k| one[k] as usize);
-            let [dx, dy, dz, kx, ky, kz, reach, e] = self.eight(|k| other[k] as usize);
+            let (one, other) = (one.map(|k| self.places[k as usize]), other.map(|k| self.places[k as usize]));
+            let eight = |places: [[u32; 2]; 8]| {
+                f32x8::transpose(places.map(|[member, _]| f32x8::new(self.members[member as usize].row())))
+            };
+            let [cx, cy, cz, hx, hy, hz, radius, _] = eight(one);
+            let [dx, dy, dz, kx, ky, kz, reach, _] = eight(other);
+            // A point has no direction: any will do, as long as it is a number.
+            let square = |[x, y, z]: [f32x8; 3]| x.mul_add(x, y.mul_add(y, z * z)).fast_max(f32x8::splat(1e-30));
+            let (a, e) = (square([hx, hy, hz]), square([kx, ky, kz]));
             let (dx, dy, dz, reach) = (dx - cx, dy - cy, dz - cz, reach + radius);
             // Minimise |d + t k - s h| over -1..1, as `closest` does: where the lines are closest s = (d x k) . n / n^2 with n = h x k.
             let cross = |[ax, ay, az]: [f32x8; 3], [bx, by, bz]: [f32x8; 3]| {
@@ -173,16 +174,24 @@ impl Crowd {
             let (rx, ry, rz) = (t.mul_add(kx, dx) - s * hx, t.mul_add(ky, dy) - s * hy, t.mul_add(kz, dz) - s * hz);
             let square = rx.mul_add(rx, ry.mul_add(ry, rz * rz));
             // The point they share is within reach of the one on the first axis: most pairs share more cells than the one it is in.
-            let (px, py, pz) = (s.mul_add(hx, cx) - mx, s.mul_add(hy, cy) - my, s.mul_add(hz, cz) - mz);
-            let far = px.abs().fast_max(py.abs()).fast_max(pz.abs());
-            let here = far.simd_le(f32x8::splat(edge) + reach) | size.simd_le(f32x8::splat(SKEW) * a * e);
+            let cell = i32x8::new(one.map(|[_, cell]| cell as i32));
+            let off = |point: f32x8, axis: u32| {
+                let corner = f32x8::from_i32x8((cell >> (axis * LOCAL)) & i32x8::splat((1 << LOCAL) - 1));
+                (point - corner - half).abs()
+            };
+            let (px, py, pz) = (s.mul_add(hx, cx), s.mul_add(hy, cy), s.mul_add(hz, cz));
+            let far = off(px, 0).fast_max(off(py, 1)).fast_max(off(pz, 2));
+            let here = far.simd_le(half + reach) | size.simd_le(f32x8::splat(SKEW) * a * e);
             let mut bits = (square.simd_le(reach * reach) & here).to_bitmask();
             if near.count - 8 * row < 8 {
                 bits &= (1 << (near.count - 8 * row)) - 1;
             }
             while bits != 0 {
                 let lane = bits.trailing_zeros() as usize;
-                hit(one[lane] as usize, other[lane] as usize);
+                let [first, second] = [one, other].map(|places| self.members[places[lane][0] as usize].index);
+                if second > first + 1 {
+                    found.push([first, second]);
+                }
                 bits &= bits - 1;
             }
         }
@@ -190,16 +199,72 @@ impl Crowd {
     }
 }
 
-/// A capsule in single precision.
+/// Writes down every cell of its block that a member passes through, and some at its corners: slab by slab across the longest side of its
+/// axis, all eight at a time. How many they are; two more may be written over.
 #[inline]
-fn row_of(capsule: &Capsule, origin: DVec3) -> [f32; 8] {
-    let (centre, half) = ((capsule.centre - origin).as_vec3(), capsule.half);
-    // The margin covers what single precision makes of nearly parallel axes, and of places that are far away because a key stands
-    // for several cells.
-    let radius = capsule.radius + 1e-3 * half.abs().max_element() + 1e-6 * centre.abs().max_element();
-    // A point has no direction: any will do, as long as it is a number.
-    let square = half.length_squared().max(1e-30);
-    [centre.x, centre.y, centre.z, half.x, half.y, half.z, radius, square]
+fn cells_of(member: &Member, cells: &mut [u16]) -> usize {
+    let size = member.half.abs();
+    let [a, b, c] = if size.x >= size.y && size.x >= size.z {
+        [0, 1, 2]
+    } else if size.y >= size.z {
+        [1, 2, 0]
+    } else {
+        [2, 0, 1]
+    };
+    let (centre, half, radius) = (member.centre.to_array(), member.half.to_array(), member.radius);
+    let reach = half[a].abs();
+    let slabs = f32x8::new([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]) - f32x8::splat(centre[a]);
+    // The part of the axis whose surroundings may lie in each slab, from the centre.
+    let from = (slabs - f32x8::splat(radius)).fast_max(f32x8::splat(-reach));
+    let to = (slabs + f32x8::splat(1.0 + radius)).fast_min(f32x8::splat(reach));
+    let span = |k: usize| {
+        let slope = f32x8::splat(if reach > 0.0 { half[k] / half[a] } else { 0.0 });
+        let (centre, radius) = (f32x8::splat(centre[k]), f32x8::splat(radius));
+        let (one, other) = (slope.mul_add(from, centre), slope.mul_add(to, centre));
+        let low = (one.fast_min(other) - radius).floor().fast_max(f32x8::ZERO);
+        let high = (one.fast_max(other) + radius).floor().fast_min(f32x8::splat(7.0));
+        // Beyond the block is as good as just beyond.
+        let number = |x: f32x8| x.fast_max(f32x8::splat(-1.0)).fast_min(f32x8::splat(8.0)).fast_trunc_int().to_array();
+        (number(low), number(high))
+    };
+    let ((b0, b1), (c0, c1)) = (span(b), span(c));
+    let [along, one, other] = [a, b, c].map(|axis| axis as u32 * LOCAL);
+    let mut passed = from.simd_le(to).to_bitmask();
+    let mut count = 0;
+    while passed != 0 {
+        let slab = passed.trailing_zeros() as usize;
+        passed &= passed - 1;
+        let (wide, high) = (b1[slab] - b0[slab], c1[slab] - c0[slab]);
+        let corner = (slab << along) as i32 + (b0[slab] << one) + (c0[slab] << other);
+        if (wide | high) as u32 <= 1 {
+            // One, two or four: which of them is a guess that would often be wrong, so all are written and as many counted.
+            let row = [corner as u16, (corner + (1 << one)) as u16];
+            cells[count..count + 2].copy_from_slice(&row);
+            count += 1 + wide as usize;
+            cells[count..count + 2].copy_from_slice(&row.map(|cell| cell + (1 << other)));
+            count += ((1 + wide) * high) as usize;
+            continue;
+        }
+        for z in 0..=high {
+            for y in 0..=wide {
+                cells[count] = (corner + (y << one) + (z << other)) as u16;
+                count += 1;
+            }
+        }
+    }
+    count
+}
+
+/// The line of a member's axis.
+#[inline]
+fn line_of(member: &Member) -> [f32; 8] {
+    let Member { centre, half, radius, .. } = *member;
+    let from_middle = centre - (1 << (LOCAL - 1)) as f32;
+    // A point has no direction, and is near everything; so is one whose moment is not known well.
+    let known = if from_middle.abs().max_element() < FAR { 1.0 } else { 0.0 };
+    let along = half * (known / half.length_squared().max(1e-30).sqrt());
+    let moment = from_middle.cross(along);
+    [along.x, along.y, along.z, moment.x, moment.y, moment.z, radius * (1.0 + 0.5 * WIDER), 0.0]
 }
 
 /// Pairs that may be close, as places in a crowd.
@@ -208,26 +273,42 @@ struct Near {
     first: Vec<u32>,
     second: Vec<u32>,
     count: usize,
+    /// One, and which of eight in a row it is near to, bit by bit.
+    noted: Vec<[u32; 2]>,
+    notes: usize,
 }
 
 impl Near {
-    /// Makes room for so many pairs and a row.
-    fn reserve(&mut self, more: usize) {
-        let room = (self.count + more + 8).next_multiple_of(8);
+    /// Makes room for so many notes and their pairs.
+    fn reserve(&mut self, notes: usize) {
+        let room = (self.count + 8 * notes + 8).next_multiple_of(8);
         if self.first.len() < room {
             self.first.resize(room, 0);
             self.second.resize(room, 0);
         }
+        if self.noted.len() <= notes {
+            self.noted.resize(notes + 1, [0; 2]);
+        }
     }
 
-    /// Adds the pairs of `one` with those of eight in a row whose bits are set. Writes all eight and counts as many: which ones are set
-    /// is a guess that would often be wrong.
+    /// Takes note of one and those of eight in a row whose bits are set. Writes anyway and counts if there are any: whether there are is a
+    /// guess that would often be wrong.
     #[inline]
-    fn push(&mut self, one: u32, first: u32, bits: u32) {
-        let order = u32x8::new(SET[bits as usize & 0xff]);
-        self.first[self.count..self.count + 8].copy_from_slice(&[one; 8]);
-        self.second[self.count..self.count + 8].copy_from_slice((order + u32x8::splat(first)).as_array());
-        self.count += bits.count_ones() as usize;
+    fn note(&mut self, one: u32, bits: u32) {
+        self.noted[self.notes] = [one, bits];
+        self.notes += usize::from(bits != 0);
+    }
+
+    /// Makes pairs of the notes on the eight from `first` on. Writes eight and counts as many as there are.
+    #[inline]
+    fn unfold(&mut self, first: u32) {
+        for &[one, bits] in &self.noted[..self.notes] {
+            let order = u32x8::new(SET[bits as usize & 0xff]);
+            self.first[self.count..self.count + 8].copy_from_slice(&[one; 8]);
+            self.second[self.count..self.count + 8].copy_from_slice((order + u32x8::splat(first)).as_array());
+            self.count += bits.count_ones() as usize;
+        }
+        self.notes = 0;
     }
 }
 

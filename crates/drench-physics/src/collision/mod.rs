@@ -65,6 +65,8 @@ const SLOP: f64 = 0.01;
 const CHUNK: usize = 8192;
 /// Pairs whose ends are fetched before they are looked at.
 const FETCHED: usize = 32;
+/// Pairs that one task makes contacts of.
+const PAIRS: usize = 4096;
 
 /// How strands collide.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,7 +166,7 @@ impl Collisions {
         bodies.iter().try_for_each(check_body)?;
         self.gather(bodies, dt);
         self.look(false);
-        if self.search.found().iter().all(Vec::is_empty) {
+        if self.search.found().is_empty() {
             return Ok(Tally::default());
         }
         self.find(false, |step, pair| step.meet(pair));
@@ -295,8 +297,8 @@ impl Collisions {
         let Self { search, found, before, after, shift, radii, capsules, bodies, .. } = self;
         let pairs = search.found();
         let step = Step { before, after, shift: again.then_some(&shift[..]), radii, capsules, bodies };
-        found.resize_with(pairs.len(), Vec::new);
-        found.par_iter_mut().zip(pairs).for_each_init(Vec::new, |fetched, (found, pairs)| {
+        found.resize_with(pairs.len().div_ceil(PAIRS), Vec::new);
+        found.par_iter_mut().zip(pairs.par_chunks(PAIRS)).for_each_init(Vec::new, |fetched, (found, pairs)| {
             found.clear();
             for some in pairs.chunks(FETCHED) {
                 // What comes from far away first, so that one does not wait for the other.

@@ -2,8 +2,9 @@
 //!
 //! Every capsule is entered in all cells that it passes through. Two capsules overlap exactly if their axes come within
 //! the sum of the radii; then the point that divides the shortest connection in the ratio of the radii lies in both
-//! capsules, so that both are entered in the cell of this point. There, and only there, the pair is reported: the search
-//! is complete for any size of cells and reports nothing twice, without a table of pairs that were seen.
+//! capsules, so that both are entered in the cell of this point. There the pair is looked for, in single precision with a margin, so that the search
+//! is complete for any size of cells. The few that lie so close to a border that two cells may claim them are next to each other once the pairs
+//! are sorted. What is left is decided in double precision.
 //!
 //! Cells may therefore be much smaller than a segment. A hair of 20 vertices has segments ten times as long as the
 //! distance to its neighbour: hundreds of segments end in a cube of a segment's length, and looking at the ends in
@@ -11,8 +12,10 @@
 //! contacts. See [`super::seven`] for that search, and docs/models.md for the comparison.
 //!
 //! Storage: cells belong to blocks of 8 x 8 x 8, blocks repeat periodically over space, so that the domain has no bounds. What
-//! falls on the same cell from periods apart is told apart by the distance. Capsules are entered in pieces of a fixed size,
-//! pieces are joined block by block in order ([`super::crowd`]): no result depends on threads.
+//! falls on the same cell from periods apart is told apart by the distance. Capsules are entered in blocks only, in pieces of a fixed size,
+//! and are copied there, because following an index to every one of them would mean waiting for memory; a block is divided into its cells when it is looked
+//! through ([`super::crowd`]). Pairs come in the order of the capsules: no result depends on threads, and what is made of them finds its
+//! strands one after the other.
 
 use super::crowd::Crowd;
 use super::segments::{Segment, closest};
@@ -31,6 +34,8 @@ const ENTRIES: f64 = 40.0;
 const BLOCK_ENTRIES: f64 = 1024.0;
 /// Bits of a cell's coordinate within its block.
 pub(super) const LOCAL: u32 = 3;
+/// Cells along the edge of a block.
+const ALONG: f64 = (1 << LOCAL) as f64;
 /// Most bits of a block's coordinate.
 const MOST_BITS: u32 = 6;
 /// Capsules that are entered in one piece.
@@ -40,8 +45,6 @@ const TASK: usize = 64;
 /// How far cells reach beyond their borders when capsules are entered, in cells: more than any rounding.
 const SLACK: f64 = 1e-6;
 
-/// Bounds of nothing.
-const NOWHERE: (DVec3, DVec3) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
 /// A segment with a radius, as the search sees it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Capsule {
@@ -88,51 +91,71 @@ impl Capsule {
 pub struct Search {
     pieces: Vec<Piece>,
     sweep: Sweep,
-    found: Vec<Vec<[u32; 2]>>,
+    /// Pairs that may overlap, by the task that found them, and in order.
+    parts: Vec<Vec<[u32; 2]>>,
+    maybe: Vec<[u32; 2]>,
+    found: Vec<[u32; 2]>,
 }
 
-/// The entries of a run of capsules, sorted by block.
+/// A run of capsules, sorted by block.
 #[derive(Debug, Default)]
 pub(super) struct Piece {
-    /// Block, cell in the block, capsule: 23, 9 and 32 bits.
-    raw: Vec<u64>,
-    sorted: Vec<u64>,
+    /// With the block of each.
+    raw: Vec<(u32, Member)>,
+    sorted: Vec<Member>,
     /// Where each block begins in `sorted`, and the end.
     starts: Vec<u32>,
+}
+
+/// A capsule in a block, in single precision. Lengths are counted in cells, places from the lowest corner of the block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Member {
+    pub index: u32,
+    pub centre: Vec3,
+    pub half: Vec3,
+    /// With a margin for what single precision makes of it.
+    pub radius: f32,
+}
+
+impl Member {
+    /// Centre, half axis and radius.
+    #[inline]
+    pub fn row(&self) -> [f32; 8] {
+        let Self { centre, half, radius, .. } = self;
+        [centre.x, centre.y, centre.z, half.x, half.y, half.z, *radius, 0.0]
+    }
 }
 
 /// The cells: how large, and how many blocks until they repeat.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cells {
-    pub inverse: f64,
+    /// One over the edge of a cell [1/m].
+    inverse: f64,
     /// Bits of a block's coordinate.
     bits: u32,
-    /// The lowest cell, if all capsules lie within one period of the blocks.
-    pub lowest: Option<I64Vec3>,
 }
 
 impl Search {
     /// The pairs that were found last.
-    pub fn found(&self) -> &[Vec<[u32; 2]>] {
+    pub fn found(&self) -> &[[u32; 2]] {
         &self.found
     }
 
-    /// Every pair of overlapping capsules, once, the lower index first, in parts whose order depends on the capsules alone. Capsules that
-    /// follow each other share an end and are left out.
-    pub fn pairs(&mut self, capsules: &[Capsule]) -> &[Vec<[u32; 2]>] {
+    /// Every pair of overlapping capsules, once, the lower index first, in ascending order. Capsules that follow each other share an end and are
+    /// left out.
+    pub fn pairs(&mut self, capsules: &[Capsule]) -> &[[u32; 2]] {
         if capsules.len() > FEW {
             return self.in_cells(capsules);
         }
-        self.found.resize_with(1, Vec::new);
-        self.sweep.pairs(capsules, &mut self.found[0]);
+        self.sweep.pairs(capsules, &mut self.found);
         &self.found
     }
 
     /// The same with cells.
-    fn in_cells(&mut self, capsules: &[Capsule]) -> &[Vec<[u32; 2]>] {
-        let Self { pieces, found, .. } = self;
+    fn in_cells(&mut self, capsules: &[Capsule]) -> &[[u32; 2]] {
+        let Self { pieces, parts, maybe, found, .. } = self;
+        found.clear();
         let Some(cells) = Cells::for_capsules(capsules) else {
-            found.clear();
             return found;
         };
         let blocks = 1_usize << (3 * cells.bits);
@@ -142,24 +165,38 @@ impl Search {
             piece.enter(&cells, &capsules[from..(from + PIECE).min(capsules.len())], from, blocks);
         });
         let pieces = &*pieces;
-        found.resize_with(blocks.div_ceil(TASK), Vec::new);
-        found.par_iter_mut().enumerate().for_each_init(Crowd::default, |crowd, (task, found)| {
+        parts.resize_with(blocks.div_ceil(TASK), Vec::new);
+        parts.par_iter_mut().enumerate().for_each_init(Crowd::default, |crowd, (task, found)| {
             found.clear();
             for block in task * TASK..((task + 1) * TASK).min(blocks) {
-                if crowd.take(pieces, block, capsules) {
-                    crowd.look_through(&cells, block, capsules, found);
+                if crowd.take(pieces, block) {
+                    crowd.look_through(found);
                 }
             }
         });
+        maybe.clear();
+        parts.iter().for_each(|part| maybe.extend(part));
+        maybe.par_sort_unstable_by_key(|&[first, second]| u64::from(first) << 32 | u64::from(second));
+        // Met at the border of cells, or by way of several periods.
+        maybe.dedup();
+        let meet = |pair: &&[u32; 2]| {
+            let [first, second] = pair.map(|index| &capsules[index as usize]);
+            meeting_point(first, second).is_some()
+        };
+        found.par_extend(maybe.par_iter().filter(meet));
         found
     }
 
     /// Bytes held now.
     pub fn memory(&self) -> usize {
-        let piece = |p: &Piece| (p.raw.capacity() + p.sorted.capacity()) * 8 + p.starts.capacity() * 4;
+        let piece = |p: &Piece| {
+            p.raw.capacity() * size_of::<(u32, Member)>()
+                + p.sorted.capacity() * size_of::<Member>()
+                + p.starts.capacity() * 4
+        };
         self.pieces.iter().map(piece).sum::<usize>()
             + self.sweep.memory()
-            + self.found.iter().map(|part| part.capacity() * 8).sum::<usize>()
+            + self.parts.iter().chain([&self.maybe, &self.found]).map(|part| part.capacity() * 8).sum::<usize>()
     }
 }
 
@@ -180,7 +217,7 @@ impl Cells {
             let cells = |capsule: &Capsule| {
                 let across = 1.0 + 2.0 * f64::from(capsule.radius) / edge;
                 let [x, y, z] = (2.0 * capsule.half.as_dvec3().abs() / edge).to_array();
-                // About what `Piece::enter` does: slabs across the longest side.
+                // About what is done: slabs across the longest side.
                 let longest = x.max(y).max(z);
                 let shares = |side: f64| across + side / (1.0 + longest);
                 (across + longest) * shares(x) * shares(y) * shares(z) / shares(longest)
@@ -196,67 +233,44 @@ impl Cells {
             expected = entries(edge);
         }
         let bits = ((expected / BLOCK_ENTRIES).max(1.0).log2() / 3.0).ceil() as u32;
-        let mut cells = Self { inverse: 1.0 / edge, bits: bits.min(MOST_BITS), lowest: None };
-        let join = |a: (DVec3, DVec3), b: (DVec3, DVec3)| (a.0.min(b.0), a.1.max(b.1));
-        let part = |range: std::ops::Range<usize>| {
-            capsules[range].iter().filter(|capsule| capsule.exists()).fold(NOWHERE, |bounds, capsule| {
-                let size = capsule.half.as_dvec3().abs() + f64::from(capsule.radius);
-                join(bounds, (capsule.centre - size, capsule.centre + size))
-            })
-        };
-        let (low, high) = ordered::reduce(capsules.len(), NOWHERE, part, join);
-        // Two cells to spare for what rounding enters beyond the bounds.
-        let (lowest, highest) = (cells.cell_of(low) - 1, cells.cell_of(high) + 1);
-        cells.lowest = (highest - lowest).cmplt(I64Vec3::splat(1 << (cells.bits + LOCAL))).all().then_some(lowest);
-        Some(cells)
+        Some(Self { inverse: 1.0 / edge, bits: bits.min(MOST_BITS) })
     }
 
-    /// The middle of a cell, if there is only one with this key.
-    pub fn middle(&self, block: usize, cell: usize) -> Option<DVec3> {
-        let lowest = self.lowest?;
-        let axis = |k: u32, lowest: i64| {
-            let block = block as i64 >> (k * self.bits) & ((1 << self.bits) - 1);
-            let at = block << LOCAL | (cell as i64 >> (k * LOCAL) & 7);
-            // Modulo the period, a power of two.
-            (lowest + ((at - lowest) & ((1 << (self.bits + LOCAL)) - 1))) as f64 + 0.5
-        };
-        Some(DVec3::new(axis(0, lowest.x), axis(1, lowest.y), axis(2, lowest.z)) / self.inverse)
-    }
-
-    /// Block and cell in it, as one number.
+    /// The key of the block at these coordinates.
     #[inline]
-    pub fn key(&self, cell: I64Vec3) -> u64 {
-        let I64Vec3 { x, y, z } = cell;
-        let mask = (1_i64 << self.bits) - 1;
-        let block = (x >> LOCAL & mask) | (y >> LOCAL & mask) << self.bits | (z >> LOCAL & mask) << (2 * self.bits);
-        let local = (x & 7) | (y & 7) << LOCAL | (z & 7) << (2 * LOCAL);
-        (block << (3 * LOCAL) | local) as u64
+    fn key(&self, block: I64Vec3) -> usize {
+        let [x, y, z] = block.to_array().map(|coordinate| coordinate & ((1 << self.bits) - 1));
+        (x | y << self.bits | z << (2 * self.bits)) as usize
     }
 
+    /// A capsule as a member of the block at these coordinates.
     #[inline]
-    pub fn cell_of(&self, point: DVec3) -> I64Vec3 {
-        let [x, y, z] = (point * self.inverse).to_array().map(|x| x.floor() as i64);
-        I64Vec3 { x, y, z }
+    fn member(&self, capsule: &Capsule, index: u32, block: I64Vec3) -> Member {
+        let centre = (capsule.centre * self.inverse - block.as_dvec3() * ALONG).as_vec3();
+        let half = (capsule.half.as_dvec3() * self.inverse).as_vec3();
+        // The margin covers what single precision makes of nearly parallel axes, and of centres far away.
+        let margin = 1e-5 + 1e-3 * half.abs().max_element() + 1e-5 * centre.abs().max_element();
+        let radius = (f64::from(capsule.radius) * self.inverse) as f32 + margin;
+        Member { index, centre, half, radius }
     }
 }
 
 impl Piece {
-    /// The entries of a block.
-    pub fn in_block(&self, block: usize) -> &[u64] {
+    /// The members of a block.
+    pub fn in_block(&self, block: usize) -> &[Member] {
         &self.sorted[self.starts[block] as usize..self.starts[block + 1] as usize]
     }
 
     fn enter(&mut self, cells: &Cells, capsules: &[Capsule], first: usize, blocks: usize) {
-        let block_of = |entry: u64| (entry >> (32 + 3 * LOCAL)) as usize;
         self.raw.clear();
         self.starts.clear();
         self.starts.resize(blocks + 1, 0);
-        for (capsule, index) in capsules.iter().zip(first as u64..) {
+        for (capsule, index) in capsules.iter().zip(first as u32..) {
             if capsule.exists() {
-                enter(cells, capsule, |cell| {
-                    let entry = cells.key(cell) << 32 | index;
-                    self.starts[block_of(entry) + 1] += 1;
-                    self.raw.push(entry);
+                enter(cells.inverse / ALONG, capsule, |block| {
+                    let key = cells.key(block);
+                    self.starts[key + 1] += 1;
+                    self.raw.push((key as u32, cells.member(capsule, index, block)));
                 });
             }
         }
@@ -264,10 +278,10 @@ impl Piece {
         for block in 0..blocks {
             self.starts[block + 1] += self.starts[block];
         }
-        self.sorted.resize(self.raw.len(), 0);
-        for &entry in &self.raw {
-            let at = &mut self.starts[block_of(entry)];
-            self.sorted[*at as usize] = entry;
+        self.sorted.resize(self.raw.len(), Member::default());
+        for (block, member) in &self.raw {
+            let at = &mut self.starts[*block as usize];
+            self.sorted[*at as usize] = *member;
             *at += 1;
         }
         // Every start has moved on to the next block's.
@@ -276,13 +290,13 @@ impl Piece {
     }
 }
 
-/// Calls `put` for every cell that the capsule passes through, and some at its corners: slab by slab across the longest side of
-/// its axis.
+/// Calls `put` for every block that the capsule passes through, and some at its corners: slab by slab across the longest side of
+/// its axis. `inverse` is one over the edge of a block [1/m].
 #[inline]
-fn enter(cells: &Cells, capsule: &Capsule, mut put: impl FnMut(I64Vec3)) {
-    let centre = capsule.centre * cells.inverse;
-    let half = capsule.half.as_dvec3() * cells.inverse;
-    let radius = f64::from(capsule.radius) * cells.inverse + SLACK;
+fn enter(inverse: f64, capsule: &Capsule, mut put: impl FnMut(I64Vec3)) {
+    let centre = capsule.centre * inverse;
+    let half = capsule.half.as_dvec3() * inverse;
+    let radius = f64::from(capsule.radius) * inverse + SLACK;
     let size = half.abs();
     let axis = if size.x >= size.y && size.x >= size.z {
         0
@@ -343,12 +357,6 @@ mod tests {
     use super::*;
     use drench_math::random::Stream;
 
-    fn sorted(found: &[Vec<[u32; 2]>]) -> Vec<[u32; 2]> {
-        let mut pairs = found.concat();
-        pairs.sort_unstable();
-        pairs
-    }
-
     fn brute(capsules: &[Capsule]) -> Vec<[u32; 2]> {
         let mut pairs = Vec::new();
         for i in 0..capsules.len() {
@@ -364,9 +372,9 @@ mod tests {
 
     fn check(capsules: &[Capsule]) -> usize {
         let expected = brute(capsules);
-        assert_eq!(sorted(Search::default().in_cells(capsules)), expected);
+        assert_eq!(Search::default().in_cells(capsules), expected);
         assert!(capsules.len() <= FEW);
-        assert_eq!(sorted(Search::default().pairs(capsules)), expected);
+        assert_eq!(Search::default().pairs(capsules), expected);
         expected.len()
     }
 
@@ -431,11 +439,11 @@ mod tests {
         capsules.push(Capsule::around(DVec3::ZERO, DVec3::splat(f64::NAN), 0.01));
         capsules.push(Capsule::around(DVec3::splat(1e300), DVec3::ZERO, 0.01));
         let mut search = Search::default();
-        assert_eq!(sorted(search.in_cells(&capsules)), brute(&capsules));
-        assert_eq!(sorted(search.pairs(&capsules)), brute(&capsules));
+        assert_eq!(search.in_cells(&capsules), brute(&capsules));
+        assert_eq!(search.pairs(&capsules), brute(&capsules));
         assert!(search.memory() < 10_000_000);
         assert!(search.in_cells(&[]).is_empty());
-        assert!(sorted(search.pairs(&[])).is_empty());
+        assert!(search.pairs(&[]).is_empty());
     }
 
     #[test]
@@ -449,7 +457,7 @@ mod tests {
             .collect();
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| Search::default().pairs(&capsules).concat())
+            pool.install(|| Search::default().pairs(&capsules).to_vec())
         };
         assert_eq!(on(1), on(2));
         assert_eq!(on(1), on(8));
