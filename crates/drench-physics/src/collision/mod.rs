@@ -154,7 +154,7 @@ impl Collisions {
         self.before.clear();
         self.begun.clear();
         for body in positions {
-            self.before.par_extend(body);
+            append(&mut self.before, body);
             self.begun.push(body.len());
         }
     }
@@ -235,9 +235,9 @@ impl Collisions {
         for body in bodies {
             let base = self.after.len();
             self.bodies.push((base, body.continuous));
-            self.after.par_extend(&*body.positions);
-            self.inverse_masses.par_extend(body.inverse_masses);
-            self.radii.par_extend(body.radii);
+            append(&mut self.after, body.positions);
+            append(&mut self.inverse_masses, body.inverse_masses);
+            append(&mut self.radii, body.radii);
             self.strands.extend(body.offsets[..body.offsets.len() - 1].iter().map(|first| base as u32 + first));
         }
         self.strands.push(self.after.len() as u32);
@@ -252,8 +252,10 @@ impl Collisions {
         let ends = bodies.iter().skip(1).map(|body| body.0).chain([shift.len()]);
         let mut moving = bodies.iter().zip(ends).filter(|(body, _)| body.1).map(|(body, end)| body.0..end);
         if again
-            && !moving
-                .any(|body| body.into_par_iter().any(|i| length(shift[i] - sought[i]) > ROOM * f64::from(radii[i])))
+            && !moving.any(|body| {
+                let vertices = body.into_par_iter().with_min_len(CHUNK);
+                vertices.any(|i| length(shift[i] - sought[i]) > ROOM * f64::from(radii[i]))
+            })
         {
             return;
         }
@@ -460,6 +462,11 @@ impl Step<'_> {
         let place = Place { s: met.closest.s, t: met.closest.t, offset: met.closest.offset, time: met.time };
         Some(Contact::new(&pair, &place, reach))
     }
+}
+
+/// Adds the values of a body to those of all, without tasks for few of them.
+fn append<T: Copy + Send + Sync>(all: &mut Vec<T>, body: &[T]) {
+    all.par_extend(body.par_iter().with_min_len(CHUNK));
 }
 
 /// All contacts in one.

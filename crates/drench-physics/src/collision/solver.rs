@@ -78,9 +78,10 @@ impl Incidence {
     fn rebuild(&mut self, contacts: &[Contact], vertices: usize) {
         let Self { starts, entries, ends, pushes } = self;
         pushes.resize(contacts.len(), Push::NONE);
-        contacts.par_iter().map(|contact| [contact.first, contact.second]).collect_into_vec(ends);
+        let pairs = contacts.par_iter().with_min_len(CHUNK).map(|contact| [contact.first, contact.second]);
+        pairs.collect_into_vec(ends);
         let ends = &*ends;
-        let range = vertices.div_ceil(RANGES).max(1);
+        let range = vertices.div_ceil(RANGES).max(CHUNK);
         let within = |part: usize| {
             let first = part * range;
             let local = move |segment: u32| (segment as usize).wrapping_sub(first);
