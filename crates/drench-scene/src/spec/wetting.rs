@@ -31,7 +31,7 @@ section! {
         /// Gap across which strands that are full of water cling to each other [m]; with less water it is less.
         pub reach: f64 = quantity(LENGTH).at_least(0.0).at_most(1.0).or(2e-3),
         /// How strongly they cling, for each length of strand [N/m].
-        pub pull: f64 = quantity(SURFACE_TENSION).at_least(0.0).at_most(1e3).or(2e-3),
+        pub pull: f64 = quantity(SURFACE_TENSION).at_least(0.0).at_most(1e3).or(2e-5),
     }
     example r#"
 [[groom]]

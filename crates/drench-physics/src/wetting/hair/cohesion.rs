@@ -10,8 +10,9 @@
 //! apart by whatever it takes (22). Motion along each other is damped by the film between them.
 //!
 //! The text's force (21) would be explicit: stiff on hairs that weigh micrograms. Here a bridge asks for a velocity: that at which (21) closes a gap
-//! against the film's drag, (R - g) / [`CLOSING`], and no more than g over [`TOUCHING`] steps, which ends in contact. Each vertex gives every bridge an equal part of its
-//! mass: whatever the strength, velocities stay between those that bridges ask for, and what one side gains the other loses.
+//! against the film's drag, (R - g) / [`CLOSING`], and no more than g over [`TOUCHING`] steps, which ends in contact. Bridges act one after the other,
+//! each on what those before it have left (a sweep of Gauss and Seidel): each gets the velocity that it asks for with the masses as they are, or gives all
+//! of its force, whatever the step; and what one side gains the other loses. Nearer ones act last.
 //!
 //! That the nearer neighbour pulls more is what makes clumps: a strand amid others that pull more the farther they are, or all alike, stays where it is.
 //!
@@ -33,14 +34,17 @@ pub(super) const NONE: u32 = u32::MAX;
 const PATIENCE: u32 = 8;
 /// Part of the room for water that must be filled, on average, for two strands to cling.
 const LEAST: f64 = 0.02;
-/// Time in which a bridge closes its gap, and ends an overlap [s].
-const CLOSING: f64 = 0.02;
+/// Time in which a bridge closes its gap [s]. Where bridges cannot all close, as in the middle of a clump, shorter ones would make it tremble.
+const CLOSING: f64 = 0.08;
+/// Time in which an overlap ends [s].
+const PARTING: f64 = 0.02;
 /// Steps in which a bridge whose gap is about to close gets to contact: in one, vertices that share bridges would chatter.
 const TOUCHING: f64 = 2.0;
-/// Time in which a film stops strands that slide along each other [s].
-const SLIDING: f64 = 0.1;
-/// Vertices that one task handles.
-const CHUNK: usize = 2048;
+/// Time in which a film stops strands that slide along each other [s]: a hair of 5 mg a metre on water 20 to 30 um thick, which drags at
+/// 1 mPa s times 70 um over that.
+const SLIDING: f64 = 2e-3;
+/// Part of its reach across which a bridge is a near one.
+const NEAR: f64 = 0.2;
 
 /// How wet strands cling.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,24 +91,46 @@ struct Bond {
     speed: f32,
     /// The most it pulls in this step [N s].
     most: f32,
-    /// From the segment to the vertex, of length 1; then what the vertex gains and the segment loses [N s].
+    /// From the segment to the vertex, of length 1.
     normal: Vec3,
 }
 
-/// Parts of the hair whose segments are acted on at the same time.
-const PARTS: usize = 16;
+impl Bond {
+    /// Velocities of the vertex and of both ends of the segment [m/s], of these inverse masses [1/kg], once it has acted. It slows what slides by
+    /// the part `slowed`.
+    #[inline(always)]
+    fn act(&self, [a, b, c]: [DVec3; 3], inverse_masses: [f64; 3], slowed: f64) -> [DVec3; 3] {
+        let t = f64::from(self.place);
+        let [i, j, k] = [inverse_masses[0], (1.0 - t) * inverse_masses[1], t * inverse_masses[2]];
+        let answer = i + (1.0 - t) * j + t * k;
+        // Nothing moves what is held on both sides.
+        let mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
+        let (normal, speed, pull) = (self.normal.as_dvec3(), f64::from(self.speed), f64::from(self.most));
+        let relative = a - (b * (1.0 - t) + c * t);
+        let parting = relative.dot(normal);
+        let wanted = (-speed - parting) * mass;
+        // Out of an overlap by any force.
+        let most = if speed < 0.0 && wanted > 0.0 { f64::INFINITY } else { pull };
+        let slide = (relative - normal * parting) * (-slowed * mass);
+        let slide = slide * (pull / slide.length_squared().sqrt().max(1e-300)).min(1.0);
+        let impulse = normal * wanted.clamp(-pull, most) + slide;
+        [a + impulse * i, b - impulse * j, c - impulse * k]
+    }
+}
+
+/// Parts of the hair that act on each other in turn, an even number.
+const PARTS: usize = 32;
+
+/// Bridges of the vertices of a part, by part of the segment.
+type Bonds = [Vec<Bond>; PARTS];
 
 /// Working memory.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// Bridges, by chunk of the vertex and part of the segment.
-    chunks: Vec<[Vec<Bond>; PARTS]>,
+    /// Far bridges and near ones, each by part of the vertex and part of the segment.
+    bonds: [Vec<Bonds>; 2],
     /// First vertex of each part, and the vertex count: strands are whole.
     parts: Vec<usize>,
-    /// How lightly each vertex moves if it gives every bond an equal part of its mass [1/kg].
-    light: Vec<f64>,
-    /// What each vertex gains by its own bonds [N s].
-    gains: Vec<DVec3>,
     saturation: Vec<f32>,
 }
 
@@ -193,12 +219,15 @@ pub fn cling(
     let scene = Scene { hair, grid, cohesion, saturation: &work.saturation, strands: &strands, thickest, dt };
     let phase = water.phase % (2 * PATIENCE);
     water.phase = water.phase.wrapping_add(1);
-    work.chunks.resize_with(vertices.div_ceil(CHUNK), Default::default);
-    let (chunks, parts) = (&mut work.chunks, &work.parts);
-    water.bridges.par_chunks_mut(CHUNK).zip(chunks).enumerate().for_each(|(chunk, (bridges, bonds))| {
-        bonds.iter_mut().for_each(Vec::clear);
-        for (i, bridges) in (chunk * CHUNK..).zip(bridges) {
-            let mut enter = |bond: Bond| {
+    let Work { bonds: [far, near], parts, .. } = work;
+    far.resize_with(PARTS, Default::default);
+    near.resize_with(PARTS, Default::default);
+    let mine = cut(parts, &mut water.bridges).into_par_iter().zip(far).zip(near).enumerate();
+    mine.for_each(|(part, ((bridges, far), near))| {
+        far.iter_mut().chain(near.iter_mut()).for_each(Vec::clear);
+        for (i, bridges) in (parts[part]..).zip(bridges) {
+            let mut enter = |is_near: bool, bond: Bond| {
+                let bonds = if is_near { &mut *near } else { &mut *far };
                 bonds[parts.partition_point(|&first| first <= bond.segment as usize) - 1].push(bond);
             };
             scene.keep(i, bridges, &mut enter);
@@ -209,10 +238,11 @@ pub fn cling(
             }
         }
     });
-    work.share_out(&water.bridges, strands.inverse_masses);
-    work.find_impulses(&strands, dt);
-    work.act(strands);
-    Ok(work.chunks.iter().flatten().map(|bonds| bonds.len() as u64).sum())
+    let count = work.bonds.iter().flatten().flatten().map(|bonds| bonds.len() as u64).sum();
+    if count > 0 {
+        work.act(strands, dt);
+    }
+    Ok(count)
 }
 
 impl Work {
@@ -235,70 +265,51 @@ impl Work {
         self.parts.extend((0..=PARTS).map(|part| hair.offsets[strands * part / PARTS] as usize));
     }
 
-    /// Counts how many bonds share each vertex.
-    fn share_out(&mut self, bridges: &[[u32; BRIDGES]], inverse_masses: &[f64]) {
-        let Self { chunks, parts, light, .. } = self;
-        light.resize(inverse_masses.len(), 0.0);
-        cut(parts, light).into_par_iter().enumerate().for_each(|(part, light)| {
-            let first = parts[part];
-            for (light, bridges) in light.iter_mut().zip(&bridges[first..]) {
-                *light = bridges.iter().filter(|&&bridge| bridge != NONE).count() as f64;
-            }
-            for bond in chunks.iter().flat_map(|bonds| &bonds[part]) {
-                let j = bond.segment as usize - first;
-                light[j - 1] += 1.0;
-                light[j] += 1.0;
-            }
-            for (light, mass) in light.iter_mut().zip(&inverse_masses[first..]) {
-                *light *= mass;
-            }
-        });
-    }
-
-    /// What the bonds do to both sides.
-    fn find_impulses(&mut self, strands: &Clinging, dt: f64) {
-        let Self { chunks, light, gains, .. } = self;
-        let (light, now) = (&*light, &*strands.velocities);
-        gains.resize(now.len(), DVec3::ZERO);
-        let slowed = -(dt / (dt + SLIDING));
-        chunks.par_iter_mut().zip(gains.par_chunks_mut(CHUNK)).enumerate().for_each(|(chunk, (bonds, gains))| {
-            gains.fill(DVec3::ZERO);
-            for bond in bonds.iter_mut().flatten() {
-                let (i, j, t) = (bond.vertex as usize, bond.segment as usize, f64::from(bond.place));
-                let answer = light[i] + (1.0 - t) * (1.0 - t) * light[j - 1] + t * t * light[j];
-                let (normal, speed, pull) = (bond.normal.as_dvec3(), f64::from(bond.speed), f64::from(bond.most));
-                let relative = now[i] - (now[j - 1] * (1.0 - t) + now[j] * t);
-                let parting = relative.dot(normal);
-                // Nothing moves what is held on both sides.
-                let mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
-                let wanted = (-speed - parting) * mass;
-                // Out of an overlap by any force.
-                let most = if speed < 0.0 && wanted > 0.0 { f64::INFINITY } else { pull };
-                let slide = (relative - normal * parting) * (slowed * mass);
-                let slide = slide * (pull / slide.length_squared().sqrt().max(1e-300)).min(1.0);
-                bond.normal = (normal * wanted.clamp(-pull, most) + slide).as_vec3();
-                gains[i - chunk * CHUNK] += bond.normal.as_dvec3();
-            }
-        });
-    }
-
-    /// Gives velocities what the bonds ask for; the order of a vertex's bonds does not depend on threads.
-    fn act(&self, strands: Clinging) {
-        let Self { chunks, parts, gains, .. } = self;
+    /// Lets the bonds act one after the other, each on what those before it have left: near ones last, so that strands go to the nearer and none
+    /// draws them into each other. Parts meet in pairs as in a tournament: no two threads move the same strand, and the order does not depend on them.
+    fn act(&self, strands: Clinging, dt: f64) {
+        let Self { bonds, parts, .. } = self;
         let Clinging { velocities, inverse_masses, .. } = strands;
-        cut(parts, velocities).into_par_iter().enumerate().for_each(|(part, velocities)| {
-            let first = parts[part];
-            let inverse_masses = &inverse_masses[first..];
-            for ((velocity, gain), mass) in velocities.iter_mut().zip(&gains[first..]).zip(inverse_masses) {
-                *velocity += *gain * *mass;
+        let slowed = dt / (dt + SLIDING);
+        let masses = |bond: &Bond| {
+            let (i, j) = (bond.vertex as usize, bond.segment as usize);
+            [inverse_masses[i], inverse_masses[j - 1], inverse_masses[j]]
+        };
+        let mut players: Vec<(usize, &mut [DVec3])> = cut(parts, velocities).into_iter().enumerate().collect();
+        for bonds in bonds {
+            players.par_iter_mut().for_each(|(part, velocities)| {
+                let first = parts[*part];
+                for bond in &bonds[*part][*part] {
+                    let (i, j) = (bond.vertex as usize - first, bond.segment as usize - first);
+                    [velocities[i], velocities[j - 1], velocities[j]] =
+                        bond.act([velocities[i], velocities[j - 1], velocities[j]], masses(bond), slowed);
+                }
+            });
+            for _ in 1..PARTS {
+                let (left, right) = players.split_at_mut(PARTS / 2);
+                left.par_iter_mut().zip(right.par_iter_mut().rev()).for_each(|((a, left), (b, right))| {
+                    between(&bonds[*a][*b], [parts[*a], parts[*b]], left, right, &masses, slowed);
+                    between(&bonds[*b][*a], [parts[*b], parts[*a]], right, left, &masses, slowed);
+                });
+                players[1..].rotate_right(1);
             }
-            for bond in chunks.iter().flat_map(|bonds| &bonds[part]) {
-                let (j, t) = (bond.segment as usize - first, f64::from(bond.place));
-                let impulse = bond.normal.as_dvec3();
-                velocities[j - 1] -= impulse * ((1.0 - t) * inverse_masses[j - 1]);
-                velocities[j] -= impulse * (t * inverse_masses[j]);
-            }
-        });
+        }
+    }
+}
+
+/// Lets bonds act between vertices and segments of two parts that begin at these vertices.
+fn between(
+    bonds: &[Bond],
+    [first, other]: [usize; 2],
+    vertices: &mut [DVec3],
+    segments: &mut [DVec3],
+    masses: &impl Fn(&Bond) -> [f64; 3],
+    slowed: f64,
+) {
+    for bond in bonds {
+        let (i, j) = (bond.vertex as usize - first, bond.segment as usize - other);
+        [vertices[i], segments[j - 1], segments[j]] =
+            bond.act([vertices[i], segments[j - 1], segments[j]], masses(bond), slowed);
     }
 }
 
@@ -349,7 +360,7 @@ impl Scene<'_> {
     }
 
     /// Bridges that are too long break. One that has slid to the end of its segment goes on to the next. The others act.
-    fn keep(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(Bond)) {
+    fn keep(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(bool, Bond)) {
         for k in 0..BRIDGES {
             if bridges[k] == NONE {
                 continue;
@@ -371,13 +382,13 @@ impl Scene<'_> {
             let lasts = meeting.square < self.reach(i, at) && !bridges[..k].contains(&(at as u32));
             bridges[k] = if lasts { at as u32 } else { NONE };
             if lasts {
-                enter(self.bond(i, at as u32, &meeting));
+                self.bond(i, at as u32, &meeting, enter);
             }
         }
     }
 
     /// Looks for the nearest strands within reach, as many as a vertex can hold.
-    fn look_around(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(Bond)) {
+    fn look_around(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(bool, Bond)) {
         // A vertex shares the water of the segment that ends there; a root has none.
         if self.saturation[i] < LEAST as f32 {
             return;
@@ -409,7 +420,7 @@ impl Scene<'_> {
         for bridge in bridges.iter_mut().filter(|bridge| **bridge == NONE) {
             let Some(j) = nearest.next() else { break };
             *bridge = j;
-            enter(self.bond(i, j, &self.meet(i, j as usize)));
+            self.bond(i, j, &self.meet(i, j as usize), enter);
         }
     }
 
@@ -430,8 +441,8 @@ impl Scene<'_> {
         found.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     }
 
-    /// The bridge as it acts now.
-    fn bond(&self, i: usize, segment: u32, meeting: &Meeting) -> Bond {
+    /// Enters the bridge as it acts now, and whether it is a near one.
+    fn bond(&self, i: usize, segment: u32, meeting: &Meeting, enter: &mut impl FnMut(bool, Bond)) {
         let j = segment as usize;
         let way = self.strands.positions[j] - self.strands.positions[j - 1];
         let distance = meeting.square.sqrt();
@@ -443,18 +454,19 @@ impl Scene<'_> {
         let speed = if gap > 0.0 {
             ((reach - gap) / CLOSING).min(gap / (TOUCHING * self.dt))
         } else {
-            gap / CLOSING.max(TOUCHING * self.dt)
+            gap / PARTING.max(TOUCHING * self.dt)
         };
         // Across the gap at the end of the step.
         let strength = shared * (1.0 - (gap - speed * self.dt).max(0.0) / reach);
-        Bond {
+        let bond = Bond {
             vertex: i as u32,
             segment,
             place: meeting.place as f32,
             speed: speed as f32,
             most: (self.cohesion.pull * way.length_squared().sqrt() * strength * self.dt) as f32,
             normal: normal.as_vec3(),
-        }
+        };
+        enter(gap < NEAR * reach, bond);
     }
 }
 
