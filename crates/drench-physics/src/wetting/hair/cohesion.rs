@@ -12,7 +12,7 @@
 //! The text's force (21) would be explicit: stiff on hairs that weigh micrograms. Here a bridge asks for a velocity: that at which (21) closes a gap
 //! against the film's drag, (R - g) / [`CLOSING`], and no more than g over [`TOUCHING`] steps, which ends in contact. Bridges act one after the other,
 //! each on what those before it have left (a sweep of Gauss and Seidel): each gets the velocity that it asks for with the masses as they are, or gives all
-//! of its force, whatever the step; and what one side gains the other loses. Nearer ones act last.
+//! of its force, whatever the step; and what one side gains the other loses. Nearer ones act later.
 //!
 //! That the nearer neighbour pulls more is what makes clumps: a strand amid others that pull more the farther they are, or all alike, stays where it is.
 //!
@@ -43,8 +43,8 @@ const TOUCHING: f64 = 2.0;
 /// Time in which a film stops strands that slide along each other [s]: a hair of 5 mg a metre on water 20 to 30 um thick, which drags at
 /// 1 mPa s times 70 um over that.
 const SLIDING: f64 = 2e-3;
-/// Part of its reach across which a bridge is a near one.
-const NEAR: f64 = 0.2;
+/// Parts of their reach across which bridges are nearer ones, from far to near.
+const NEARER: [f64; 3] = [0.5, 0.3, 0.15];
 
 /// How wet strands cling.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -121,14 +121,14 @@ impl Bond {
 /// Parts of the hair that act on each other in turn, an even number.
 const PARTS: usize = 32;
 
-/// Bridges of the vertices of a part, by part of the segment.
-type Bonds = [Vec<Bond>; PARTS];
+/// Bridges of the vertices of a part, from far to near, by part of the segment.
+type Bonds = [[Vec<Bond>; PARTS]; NEARER.len() + 1];
 
 /// Working memory.
 #[derive(Debug, Default)]
 pub(super) struct Work {
-    /// Far bridges and near ones, each by part of the vertex and part of the segment.
-    bonds: [Vec<Bonds>; 2],
+    /// Bridges, by part of the vertex.
+    bonds: Vec<Bonds>,
     /// First vertex of each part, and the vertex count: strands are whole.
     parts: Vec<usize>,
     saturation: Vec<f32>,
@@ -219,16 +219,14 @@ pub fn cling(
     let scene = Scene { hair, grid, cohesion, saturation: &work.saturation, strands: &strands, thickest, dt };
     let phase = water.phase % (2 * PATIENCE);
     water.phase = water.phase.wrapping_add(1);
-    let Work { bonds: [far, near], parts, .. } = work;
-    far.resize_with(PARTS, Default::default);
-    near.resize_with(PARTS, Default::default);
-    let mine = cut(parts, &mut water.bridges).into_par_iter().zip(far).zip(near).enumerate();
-    mine.for_each(|(part, ((bridges, far), near))| {
-        far.iter_mut().chain(near.iter_mut()).for_each(Vec::clear);
+    let Work { bonds, parts, .. } = work;
+    bonds.resize_with(PARTS, Default::default);
+    cut(parts, &mut water.bridges).into_par_iter().zip(bonds).enumerate().for_each(|(part, (bridges, bonds))| {
+        bonds.iter_mut().flatten().for_each(Vec::clear);
         for (i, bridges) in (parts[part]..).zip(bridges) {
-            let mut enter = |is_near: bool, bond: Bond| {
-                let bonds = if is_near { &mut *near } else { &mut *far };
-                bonds[parts.partition_point(|&first| first <= bond.segment as usize) - 1].push(bond);
+            let mut enter = |nearness: usize, bond: Bond| {
+                let other = parts.partition_point(|&first| first <= bond.segment as usize) - 1;
+                bonds[nearness][other].push(bond);
             };
             scene.keep(i, bridges, &mut enter);
             let held = bridges.iter().filter(|&&bridge| bridge != NONE).count();
@@ -265,7 +263,7 @@ impl Work {
         self.parts.extend((0..=PARTS).map(|part| hair.offsets[strands * part / PARTS] as usize));
     }
 
-    /// Lets the bonds act one after the other, each on what those before it have left: near ones last, so that strands go to the nearer and none
+    /// Lets the bonds act one after the other, each on what those before it have left: nearer ones later, so that strands go to the nearer and none
     /// draws them into each other. Parts meet in pairs as in a tournament: no two threads move the same strand, and the order does not depend on them.
     fn act(&self, strands: Clinging, dt: f64) {
         let Self { bonds, parts, .. } = self;
@@ -276,10 +274,10 @@ impl Work {
             [inverse_masses[i], inverse_masses[j - 1], inverse_masses[j]]
         };
         let mut players: Vec<(usize, &mut [DVec3])> = cut(parts, velocities).into_iter().enumerate().collect();
-        for bonds in bonds {
+        for nearness in 0..=NEARER.len() {
             players.par_iter_mut().for_each(|(part, velocities)| {
                 let first = parts[*part];
-                for bond in &bonds[*part][*part] {
+                for bond in &bonds[*part][nearness][*part] {
                     let (i, j) = (bond.vertex as usize - first, bond.segment as usize - first);
                     [velocities[i], velocities[j - 1], velocities[j]] =
                         bond.act([velocities[i], velocities[j - 1], velocities[j]], masses(bond), slowed);
@@ -288,8 +286,8 @@ impl Work {
             for _ in 1..PARTS {
                 let (left, right) = players.split_at_mut(PARTS / 2);
                 left.par_iter_mut().zip(right.par_iter_mut().rev()).for_each(|((a, left), (b, right))| {
-                    between(&bonds[*a][*b], [parts[*a], parts[*b]], left, right, &masses, slowed);
-                    between(&bonds[*b][*a], [parts[*b], parts[*a]], right, left, &masses, slowed);
+                    between(&bonds[*a][nearness][*b], [parts[*a], parts[*b]], left, right, &masses, slowed);
+                    between(&bonds[*b][nearness][*a], [parts[*b], parts[*a]], right, left, &masses, slowed);
                 });
                 players[1..].rotate_right(1);
             }
@@ -360,7 +358,7 @@ impl Scene<'_> {
     }
 
     /// Bridges that are too long break. One that has slid to the end of its segment goes on to the next. The others act.
-    fn keep(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(bool, Bond)) {
+    fn keep(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(usize, Bond)) {
         for k in 0..BRIDGES {
             if bridges[k] == NONE {
                 continue;
@@ -388,7 +386,7 @@ impl Scene<'_> {
     }
 
     /// Looks for the nearest strands within reach, as many as a vertex can hold.
-    fn look_around(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(bool, Bond)) {
+    fn look_around(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(usize, Bond)) {
         // A vertex shares the water of the segment that ends there; a root has none.
         if self.saturation[i] < LEAST as f32 {
             return;
@@ -441,8 +439,8 @@ impl Scene<'_> {
         found.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     }
 
-    /// Enters the bridge as it acts now, and whether it is a near one.
-    fn bond(&self, i: usize, segment: u32, meeting: &Meeting, enter: &mut impl FnMut(bool, Bond)) {
+    /// Enters the bridge as it acts now, and how near it is.
+    fn bond(&self, i: usize, segment: u32, meeting: &Meeting, enter: &mut impl FnMut(usize, Bond)) {
         let j = segment as usize;
         let way = self.strands.positions[j] - self.strands.positions[j - 1];
         let distance = meeting.square.sqrt();
@@ -466,7 +464,7 @@ impl Scene<'_> {
             most: (self.cohesion.pull * way.length_squared().sqrt() * strength * self.dt) as f32,
             normal: normal.as_vec3(),
         };
-        enter(gap < NEAR * reach, bond);
+        enter(NEARER.iter().filter(|&&part| gap < part * reach).count(), bond);
     }
 }
 
