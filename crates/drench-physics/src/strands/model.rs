@@ -15,6 +15,9 @@ use glam::{DVec3, Vec3};
 const PARTITION_VERTICES: usize = 32_768;
 /// Partitions at most.
 const PARTITIONS: usize = 64;
+/// Partitions that a small body is cut into, so that all threads have an even share, and vertices that each holds at least.
+const FEW_PARTITIONS: usize = 8;
+const FEWEST_VERTICES: usize = 1024;
 
 /// The groomed shape, in the coordinates that [`super::Roots`] frames carry into the world.
 #[derive(Clone, Copy, Debug)]
@@ -315,7 +318,8 @@ fn blunt(rest: &RestShape) -> Vec<f32> {
 fn partitions(offsets: &[u32]) -> Vec<u32> {
     let strands = offsets.len() - 1;
     let vertices = offsets[strands] as usize;
-    let count = vertices.div_ceil(PARTITION_VERTICES).clamp(1, PARTITIONS).min(strands.max(1));
+    let few = (vertices / FEWEST_VERTICES).clamp(1, FEW_PARTITIONS);
+    let count = vertices.div_ceil(PARTITION_VERTICES).clamp(few, PARTITIONS).min(strands.max(1));
     let cut = |k: usize| offsets.partition_point(|&o| (o as usize) * count < k * vertices).min(strands) as u32;
     let mut cuts: Vec<u32> = (0..count).map(cut).collect();
     cuts.push(strands as u32);
