@@ -24,8 +24,9 @@ const MOST_CELLS: i64 = (1 << 21) - 2;
 const FARTHEST: f64 = (1_u32 << 30) as f64;
 /// Bits of a digit, at most.
 const DIGIT: u32 = 11;
-/// Points that are counted and scattered in one piece.
-const PIECE: usize = 1 << 15;
+/// Points that are counted and scattered in one piece, at most and at least, and pieces that there should be.
+const PIECE: [usize; 2] = [1 << 15, 1 << 11];
+const PIECES: usize = 8;
 /// No block.
 const EMPTY: u64 = u64::MAX;
 
@@ -174,7 +175,8 @@ impl Neighbours {
         let sorted = self.sort(positions, bits);
         let sorted = &self.sort[sorted];
         self.order.resize(positions.len(), 0);
-        self.order.par_chunks_mut(PIECE).zip(sorted.points.par_chunks(PIECE)).for_each(|(order, points)| {
+        let piece = piece(positions.len());
+        self.order.par_chunks_mut(piece).zip(sorted.points.par_chunks(piece)).for_each(|(order, points)| {
             order.iter_mut().zip(points).for_each(|(to, from)| *to = from.load(Relaxed));
         });
         for (i, key) in sorted.keys[..positions.len()].iter().map(|key| key.load(Relaxed)).enumerate() {
@@ -194,7 +196,7 @@ impl Neighbours {
         let start = (DVec3::INFINITY, DVec3::NEG_INFINITY, usize::MAX);
         let chunk = |range: Range<usize>| {
             range.fold(start, |(low, high, bad), i| {
-                let cell = (positions[i] * inverse).floor();
+                let cell = floor(positions[i] * inverse);
                 let fits = cell.abs().max_element() <= FARTHEST && cell.is_finite();
                 (low.min(cell), high.max(cell), if fits { bad } else { bad.min(i) })
             })
@@ -233,13 +235,16 @@ impl Neighbours {
         }
         let (inverse, low) = (self.inverse, self.low);
         let Sorted { keys, points } = &mut self.sort[0];
-        keys.par_chunks_mut(PIECE).zip(points.par_chunks_mut(PIECE)).enumerate().for_each(|(piece, (keys, points))| {
-            for (k, (key, point)) in keys.iter_mut().zip(points).enumerate() {
-                let index = piece * PIECE + k;
-                *key.get_mut() = interleave((positions[index] * inverse).floor().as_i64vec3() - low);
-                *point.get_mut() = index as u32;
-            }
-        });
+        let piece = piece(count);
+        keys.par_chunks_mut(piece).zip(points.par_chunks_mut(piece)).enumerate().for_each(
+            |(number, (keys, points))| {
+                for (k, (key, point)) in keys.iter_mut().zip(points).enumerate() {
+                    let index = number * piece + k;
+                    *key.get_mut() = interleave(floor(positions[index] * inverse).as_i64vec3() - low);
+                    *point.get_mut() = index as u32;
+                }
+            },
+        );
 
         let passes = bits.div_ceil(DIGIT).max(1);
         let width = bits.div_ceil(passes).max(1);
@@ -260,10 +265,11 @@ impl Neighbours {
             [a, b] if from == 0 => (a, b),
             [a, b] => (b, a),
         };
-        let pieces = source.keys.len().div_ceil(PIECE);
+        let piece = piece(source.keys.len());
+        let pieces = source.keys.len().div_ceil(piece);
         self.counts.clear();
         self.counts.resize(pieces * digits, 0);
-        self.counts.par_chunks_mut(digits).zip(source.keys.par_chunks(PIECE)).for_each(|(counts, keys)| {
+        self.counts.par_chunks_mut(digits).zip(source.keys.par_chunks(piece)).for_each(|(counts, keys)| {
             keys.iter().for_each(|key| counts[digit(key.load(Relaxed))] += 1);
         });
         // Where each piece begins to write for each digit: digit by digit, in a digit piece by piece.
@@ -278,7 +284,7 @@ impl Neighbours {
                 return false;
             }
         }
-        let pieces = source.keys.par_chunks(PIECE).zip(source.points.par_chunks(PIECE));
+        let pieces = source.keys.par_chunks(piece).zip(source.points.par_chunks(piece));
         self.counts.par_chunks_mut(digits).zip(pieces).for_each(|(next, (keys, points))| {
             for (key, point) in keys.iter().zip(points) {
                 let key = key.load(Relaxed);
@@ -333,7 +339,7 @@ impl Neighbours {
     #[inline]
     pub fn cell_of(&self, p: DVec3) -> [i32; 3] {
         let far = DVec3::splat(FARTHEST + 2.0);
-        (p * self.inverse).floor().max(-far).min(far).as_ivec3().to_array()
+        floor(p * self.inverse).max(-far).min(far).as_ivec3().to_array()
     }
 
     /// Where a cell's points are in [`Neighbours::order`]; empty if it has none.
@@ -436,6 +442,17 @@ impl Neighbours {
             }
         }
     }
+}
+
+/// Points of a piece, of so many.
+fn piece(count: usize) -> usize {
+    (count / PIECES).clamp(PIECE[1], PIECE[0])
+}
+
+/// The whole numbers below, by the processor's own instruction: that of `glam` is a call of a library, which gives the same.
+#[inline(always)]
+fn floor(p: DVec3) -> DVec3 {
+    DVec3::new(p.x.floor(), p.y.floor(), p.z.floor())
 }
 
 /// The cell number `k` of the 27 around `cell`; number 13 is itself.

@@ -4,7 +4,10 @@
 use glam::{DVec2, DVec3};
 
 pub(super) fn sphere(p: DVec3, radius: f64) -> (f64, DVec3) {
-    (p.length() - radius, p.try_normalize().unwrap_or(DVec3::Y))
+    // One root for both, by the processor and not through the library that `glam` asks.
+    let length = p.length_squared().sqrt();
+    let inverse = 1.0 / length;
+    (length - radius, if inverse.is_finite() && inverse > 0.0 { p * inverse } else { DVec3::Y })
 }
 
 pub(super) fn cuboid(p: DVec3, size: DVec3) -> (f64, DVec3) {
