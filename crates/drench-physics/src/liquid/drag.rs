@@ -99,18 +99,19 @@ impl Drag {
         rates.resize(x.len(), [0.0, 1.0]);
         let pieces = fields.v.par_chunks_mut(PIECE).zip(rates.par_chunks_mut(PIECE)).zip(&foreign.rows);
         pieces.enumerate().for_each(|(piece, ((v, rates), rows))| {
+            let mut parts = Vec::new();
             for (number, (v, rate_and_void)) in v.iter_mut().zip(rates).enumerate() {
                 let (others, _) = rows.row(number);
                 if others.is_empty() {
                     continue;
                 }
-                let parts = || {
-                    others.iter().map(|&b| {
-                        (b as usize, part(x[piece * PIECE + number] - foreign.points.x[b as usize], b as usize))
-                    })
-                };
+                parts.clear();
+                parts.extend(others.iter().map(|&b| {
+                    let b = b as usize;
+                    (b, part(x[piece * PIECE + number] - foreign.points.x[b], b))
+                }));
                 let (mut solid, mut spheres, mut fine, mut mean) = (0.0, 0.0, 0.0, f32x4::ZERO);
-                for (b, part) in parts() {
+                for &(b, part) in &parts {
                     let inverse = points[b][0];
                     solid += part;
                     fine += part * inverse;
@@ -128,7 +129,7 @@ impl Drag {
                     *rate_and_void = [0.0, void];
                 }
                 let (mut sum, mut pulled) = (1.0, *v);
-                for (b, part) in parts() {
+                for &(b, part) in &parts {
                     let share = share(*rate_and_void, b, part);
                     sum += share;
                     pulled += foreign.velocities[b] * f32x4::splat(share);

@@ -1,7 +1,7 @@
 //! Who is whose neighbour: one row of indices and weights for every particle, found once a step and used by every pass.
 //!
 //! Particles are in z-order, so the 27 cells around a particle are a few runs of consecutive particles. Eight candidates
-//! are tested at once; what is near enough goes into the row. A weight is m_j W'(r)/r: times the offset x_i − x_j it is
+//! are tested at once; after eight such tests, what is near enough goes into the row. A weight is m_j W'(r)/r: times the offset x_i − x_j it is
 //! the gradient of j's share of the density at i. Offsets are computed anew in every pass, from positions in single
 //! precision relative to the middle of the liquid: that costs less than fetching them from memory.
 //!
@@ -33,6 +33,11 @@ impl Rows {
         self.starts.len().saturating_sub(1)
     }
 
+    /// Neighbours of all particles of the piece, one row after the other.
+    pub fn others(&self) -> &[u32] {
+        &self.others
+    }
+
     /// Neighbours of the particle with this number in the piece, and their weights.
     #[inline]
     pub fn row(&self, number: usize) -> (&[u32], &[f32]) {
@@ -57,23 +62,20 @@ impl Points {
         position: impl Fn(usize) -> [f32; 3] + Sync,
         mass: impl Fn(usize) -> f32 + Sync,
     ) {
-        self.x.resize(count, f32x4::ZERO);
-        self.x.par_chunks_mut(PIECE).enumerate().for_each(|(piece, x)| {
-            for (k, x) in x.iter_mut().enumerate() {
-                let [a, b, c] = position(piece * PIECE + k);
-                *x = f32x4::new([a, b, c, 0.0]);
-            }
-        });
-        let x = &self.x;
-        let coordinates = &mut self.coordinates;
-        coordinates.par_iter_mut().enumerate().for_each(|(axis, values)| {
-            values.clear();
-            values.extend(x.iter().map(|x| x.as_array()[axis]));
-            // Nothing is near a NaN.
+        let Self { x, coordinates: [xs, ys, zs], masses } = self;
+        x.resize(count, f32x4::ZERO);
+        masses.resize(count, 0.0);
+        for values in [&mut *xs, &mut *ys, &mut *zs] {
             values.resize(count + WIDTH, f32::NAN);
+            // Nothing is near a NaN.
+            values[count..].fill(f32::NAN);
+        }
+        let apart = xs.par_iter_mut().zip(ys).zip(zs);
+        let points = x.par_iter_mut().zip(masses).zip(apart).enumerate().with_min_len(PIECE);
+        points.for_each(|(i, ((x, own), ((a, b), c)))| {
+            [*a, *b, *c] = position(i);
+            (*x, *own) = (f32x4::new([*a, *b, *c, 0.0]), mass(i));
         });
-        self.masses.clear();
-        self.masses.extend((0..count).map(mass));
     }
 }
 
@@ -166,6 +168,40 @@ impl Runs {
     }
 }
 
+/// What eight tests found: whether there is anything to enter is asked once for all, because it cannot be foretold.
+#[derive(Debug, Default)]
+struct Tests {
+    count: usize,
+    /// First candidate of each test, which candidates are near enough, as bits, and squared distances [m2].
+    firsts: [u32; WIDTH],
+    hits: u64,
+    squares: [[f32; WIDTH]; WIDTH],
+}
+
+impl Tests {
+    #[inline]
+    fn note(&mut self, first: usize, hits: u64, squares: f32x8) {
+        let test = self.count % WIDTH;
+        self.firsts[test] = first as u32;
+        self.hits |= hits << (test * WIDTH);
+        self.squares[test] = squares.to_array();
+        self.count += 1;
+    }
+
+    /// Appends what is near enough to the newest row, and begins anew.
+    #[inline]
+    fn enter(&mut self, rows: &mut Rows) {
+        while self.hits != 0 {
+            let at = self.hits.trailing_zeros() as usize;
+            self.hits &= self.hits - 1;
+            let (test, lane) = (at / WIDTH % WIDTH, at % WIDTH);
+            rows.others.push(self.firsts[test] + lane as u32);
+            rows.squares.push(self.squares[test][lane]);
+        }
+        self.count = 0;
+    }
+}
+
 impl Search<'_> {
     /// Makes the rows of one piece. `seeker` gives the cell and position of each of its `count` particles and, if it is
     /// one of the points itself, its number there; `sums` takes what was summed.
@@ -180,14 +216,15 @@ impl Search<'_> {
         rows.others.clear();
         rows.weights.clear();
         rows.starts.push(0);
-        let mut runs = Runs::new();
+        let (mut runs, mut tests) = (Runs::new(), Tests::default());
         for number in 0..count {
             let (cell, x, own) = seeker(number);
             let begin = rows.others.len();
             rows.squares.clear();
             for &(from, to) in runs.at(self.neighbours, cell) {
-                self.collect(rows, x, own, from as usize, to as usize);
+                self.collect(rows, &mut tests, x, own, from as usize..to as usize);
             }
+            tests.enter(rows);
             sums(number, self.weigh(rows, begin, x));
             rows.starts.push(rows.others.len() as u32);
         }
@@ -195,28 +232,23 @@ impl Search<'_> {
 
     /// Appends those of the points `from..to` that are within the support of `x`.
     #[inline]
-    fn collect(&self, rows: &mut Rows, x: f32x4, own: u32, from: usize, to: usize) {
+    fn collect(&self, rows: &mut Rows, tests: &mut Tests, x: f32x4, own: u32, run: std::ops::Range<usize>) {
         let [px, py, pz, _] = x.to_array().map(f32x8::splat);
         let limit = f32x8::splat(self.kernel.support2);
         let [xs, ys, zs] = &self.points.coordinates;
-        let mut k = from;
-        while k < to {
+        for k in run.clone().step_by(WIDTH) {
             let dx = px - eight(xs, k);
             let dy = py - eight(ys, k);
             let dz = pz - eight(zs, k);
             let squares = dx * dx + dy * dy + dz * dz;
-            let mut hits = squares.simd_lt(limit).to_bitmask() & ((1_u64 << (to - k).min(WIDTH)) - 1) as u32;
-            let values = squares.to_array();
-            while hits != 0 {
-                let lane = hits.trailing_zeros() as usize;
-                hits &= hits - 1;
-                let other = (k + lane) as u32;
-                if other != own {
-                    rows.others.push(other);
-                    rows.squares.push(values[lane & (WIDTH - 1)]);
-                }
+            let valid = (1_u64 << (run.end - k).min(WIDTH)) - 1;
+            let mine = own.wrapping_sub(k as u32);
+            let not_own = !(u64::from(mine < WIDTH as u32) << (mine % WIDTH as u32));
+            let hits = u64::from(squares.simd_lt(limit).to_bitmask()) & valid & not_own;
+            tests.note(k, hits, squares);
+            if tests.count == WIDTH {
+                tests.enter(rows);
             }
-            k += WIDTH;
         }
     }
 

@@ -18,11 +18,15 @@ use crate::error::PhysicsError;
 use drench_geometry::neighbours::Neighbours;
 use glam::DVec3;
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 use wide::f32x4;
 
 /// Σ W d³ over a square lattice of samples in one plane: with it their volume is d³, and a particle at the distance d from the
 /// plane has the density of rest.
 const LAYER: f64 = 0.700_3;
+
+/// Groups of pieces that look back at the same time.
+const GROUPS: usize = 8;
 
 /// Cosine of the angle between normals beyond which samples are of different sides of a wall.
 const AWAY: f32 = -0.5;
@@ -69,9 +73,12 @@ pub(crate) struct Walls {
     /// Neighbours of every liquid particle among the points.
     pub rows: Vec<Rows>,
     own_rows: Vec<Rows>,
-    /// The same neighbours, seen from the points: which particles, with their weights, and where those of each point begin.
-    seen: Vec<(u32, f32)>,
+    /// The same neighbours, seen from the points: which particles, and the bits of their weights below; and where those of each point begin. Atomics, because
+    /// pieces scatter into one array; each entry is written once.
+    seen: Vec<AtomicU64>,
     begins: Vec<u32>,
+    /// Where a group of pieces goes on to write, for each point.
+    next: Vec<u32>,
     /// How often a point counts in pressure forces: twice if the liquid is mirrored in it.
     pub mirror: f32,
     /// Inverse masses of the points that are loose [1/kg], 0 of others; empty if none is.
@@ -254,31 +261,41 @@ impl Walls {
 
     /// Lets the points find the particles that have found them, in the order of the particles.
     pub fn look_back(&mut self) {
-        let Self { rows, seen, begins, placed, .. } = self;
+        let Self { rows, seen, begins, next, placed, .. } = self;
+        let (points, group) = (placed.len(), rows.len().div_ceil(GROUPS).max(1));
         begins.clear();
-        begins.resize(placed.len() + 1, 0);
-        for rows in &*rows {
-            let all = (0..rows.len()).flat_map(|number| rows.row(number).0);
-            all.for_each(|&b| begins[b as usize + 1] += 1);
+        begins.resize(points + 1, 0);
+        if points == 0 {
+            return;
         }
-        for b in 1..begins.len() {
-            begins[b] += begins[b - 1];
-        }
-        seen.clear();
-        seen.resize(begins.last().map_or(0, |&count| count as usize), (0, 0.0));
-        for (piece, rows) in rows.iter().enumerate() {
-            for number in 0..rows.len() {
-                let (others, weights) = rows.row(number);
-                for (&b, &weight) in others.iter().zip(weights) {
-                    let place = &mut begins[b as usize];
-                    seen[*place as usize] = ((piece * PIECE + number) as u32, weight);
-                    *place += 1;
-                }
+        next.clear();
+        next.resize(rows.len().div_ceil(group) * points, 0);
+        next.par_chunks_mut(points).zip(rows.par_chunks(group)).for_each(|(next, rows)| {
+            rows.iter().flat_map(Rows::others).for_each(|&b| next[b as usize] += 1);
+        });
+        let mut end = 0;
+        for b in 0..points {
+            begins[b] = end;
+            for next in next[b..].iter_mut().step_by(points) {
+                (*next, end) = (end, end + *next);
             }
         }
-        // Every beginning has moved to its end, which is the next one's beginning.
-        begins.rotate_right(1);
-        begins[0] = 0;
+        begins[points] = end;
+        seen.resize_with(end as usize, AtomicU64::default);
+        let groups = next.par_chunks_mut(points).zip(rows.par_chunks(group)).enumerate();
+        groups.for_each(|(number, (next, rows))| {
+            for (piece, rows) in (number * group..).zip(rows) {
+                for number in 0..rows.len() {
+                    let particle = ((piece * PIECE + number) as u64) << 32;
+                    let (others, weights) = rows.row(number);
+                    for (&b, &weight) in others.iter().zip(weights) {
+                        let place = &mut next[b as usize];
+                        seen[*place as usize].store(particle | u64::from(weight.to_bits()), Ordering::Relaxed);
+                        *place += 1;
+                    }
+                }
+            }
+        });
     }
 
     /// Lets those points that have looked back go with pressure that are among the first given, of which these are the inverse masses [1/kg].
@@ -295,9 +312,8 @@ impl Walls {
             loose.clear();
         }
         let answer = |(b, inverse_mass): (usize, &f32)| {
-            let pulls = self.seen(b).iter().map(|&(i, weight)| {
-                fields.points.masses[i as usize] * self.pull(fields.points.x[i as usize], b, weight)
-            });
+            let pulls =
+                self.seen(b).map(|(i, weight)| fields.points.masses[i] * self.pull(fields.points.x[i], b, weight));
             pulls.sum::<f32>() * inverse_mass
         };
         answers.par_extend(loose.par_iter().enumerate().with_min_len(PIECE).map(answer));
@@ -315,8 +331,7 @@ impl Walls {
         gained.resize(self.len(), f32x4::ZERO);
         let Points { x, masses, .. } = &fields.points;
         gained.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(b, gained)| {
-            let impulse = self.seen(b).iter().fold(f32x4::ZERO, |sum, &(i, weight)| {
-                let i = i as usize;
+            let impulse = self.seen(b).fold(f32x4::ZERO, |sum, (i, weight)| {
                 sum + (x[i] - self.points.x[b]) * f32x4::splat(weight * fields.kappa[i] * masses[i])
             });
             *gained = impulse * f32x4::splat(self.loose[b]);
@@ -351,8 +366,12 @@ impl Walls {
     }
 
     /// The particles that have found a point, with their weights.
-    fn seen(&self, point: usize) -> &[(u32, f32)] {
-        &self.seen[self.begins[point] as usize..self.begins[point + 1] as usize]
+    fn seen(&self, point: usize) -> impl Iterator<Item = (usize, f32)> {
+        let seen = &self.seen[self.begins[point] as usize..self.begins[point + 1] as usize];
+        seen.iter().map(|entry| {
+            let entry = entry.load(Ordering::Relaxed);
+            ((entry >> 32) as usize, f32::from_bits(entry as u32))
+        })
     }
 
     /// Adds up, for every point as given, the impulses [N s] that it gets. `impulse` gives what one pair exchanges, from
@@ -367,8 +386,7 @@ impl Walls {
             return;
         }
         let sum = |b: usize| {
-            self.seen(b).iter().fold(DVec3::ZERO, |sum, &(i, weight)| {
-                let i = i as usize;
+            self.seen(b).fold(DVec3::ZERO, |sum, (i, weight)| {
                 sum + vector(impulse(i, b, fields.points.x[i] - self.points.x[b], weight))
             })
         };
