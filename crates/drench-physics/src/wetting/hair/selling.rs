@@ -12,27 +12,44 @@ const ROUNDS: usize = 256;
 /// Whole steps and their weights, of which `d`, symmetric and positive, is the sum.
 pub(super) fn decompose(d: &DMat3) -> [(IVec3, f64); 6] {
     let mut base = [IVec3::X, IVec3::Y, IVec3::Z, IVec3::NEG_ONE];
-    let product = |a: IVec3, b: IVec3| a.as_dvec3().dot(*d * b.as_dvec3());
     let scale = d.x_axis.x + d.y_axis.y + d.z_axis.z;
+    // Products b_i . D b_j, of which those of each vector with all others and with itself add up to 0.
+    let mut products = [[0.0; 4]; 4];
+    for [i, j, ..] in PAIRS {
+        products[i][j] = base[i].as_dvec3().dot(*d * base[j].as_dvec3());
+        products[j][i] = products[i][j];
+    }
     for _ in 0..ROUNDS {
         // The largest product first: few rounds are needed even for thin ellipsoids.
-        let pairs = PAIRS.map(|(i, j)| (product(base[i], base[j]), i, j));
-        let (largest, i, j) = pairs.into_iter().fold(pairs[0], |best, pair| if pair.0 > best.0 { pair } else { best });
+        let larger = |best: [usize; 4], pair: [usize; 4]| {
+            if products[pair[0]][pair[1]] > products[best[0]][best[1]] { pair } else { best }
+        };
+        let [i, j, k, l] = PAIRS.into_iter().fold(PAIRS[0], larger);
+        let largest = products[i][j];
         if largest <= 1e-14 * scale {
             break;
         }
         let turned = base[i];
-        (0..4).filter(|&k| k != i && k != j).for_each(|k| base[k] += turned);
+        base[k] += turned;
+        base[l] += turned;
         base[i] = -turned;
+        let before = products;
+        for (a, b, product) in [
+            (i, j, -largest),
+            (i, k, before[i][l] + largest),
+            (i, l, before[i][k] + largest),
+            (j, k, before[j][k] + largest),
+            (j, l, before[j][l] + largest),
+            (k, l, before[k][l] - largest),
+        ] {
+            (products[a][b], products[b][a]) = (product, product);
+        }
     }
-    PAIRS.map(|(i, j)| {
-        let mut others = (0..4).filter(|&k| k != i && k != j).map(|k| base[k]);
-        let (k, l) = (others.next().unwrap_or_default(), others.next().unwrap_or_default());
-        (k.cross(l), (-product(base[i], base[j])).max(0.0))
-    })
+    PAIRS.map(|[i, j, k, l]| (base[k].cross(base[l]), (-products[i][j]).max(0.0)))
 }
 
-const PAIRS: [(usize, usize); 6] = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)];
+/// Two of four, and the others.
+const PAIRS: [[usize; 4]; 6] = [[0, 1, 2, 3], [0, 2, 1, 3], [0, 3, 1, 2], [1, 2, 0, 3], [1, 3, 0, 2], [2, 3, 0, 1]];
 
 /// The matrix that is `across` in all directions but `along` in those of the orientation tensor (of trace 1).
 pub(super) fn diffusivity(orientation: &DMat3, along: f64, across: f64) -> DMat3 {
