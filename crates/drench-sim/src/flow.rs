@@ -154,7 +154,7 @@ fn liquid(
         report.compression = Some([density.max(tally.density_error), divergence.max(tally.divergence_error)]);
     }
     let grains = foreign.positions.len() - foreign.hair.len();
-    foreign.hair.carry(state, &foreign.pushes[grains..]);
+    foreign.hair.carry(model, state, &foreign.pushes[grains..]);
     if tally.unconverged > 0 {
         report.warn("liquid: pressure stopped at the iteration limit before it was as exact as asked for".to_owned());
     }

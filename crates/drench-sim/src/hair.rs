@@ -220,7 +220,7 @@ pub fn wet(
     Ok((Dripping::new(body.grooms.len(), drips, span.dt), slow))
 }
 
-/// Tells strands how water changes them, and lets wet ones cling to each other; how many bridges of water there are.
+/// Tells strands how water changes them, and lets wet ones, as [`wet`] has just left them, cling to each other; how many bridges of water there are.
 pub fn cling(
     model: &Model,
     state: &mut State,
@@ -233,7 +233,6 @@ pub fn cling(
         burden(model, body, &state.hair, number, &mut strands[*groom]);
     }
     let HairWorking { scratch, positions, velocities, inverse_masses, .. } = working;
-    gather(body, state, positions, velocities);
     inverse_masses.clear();
     for (number, (groom, _)) in body.grooms.iter().enumerate() {
         let dry = body.inverse_masses[body.model.vertices(number)].par_iter().with_min_len(COPIED);
@@ -270,18 +269,12 @@ fn scatter(body: &HairBody, state: &mut State, velocities: &[DVec3]) {
 /// The wet hair that is in the liquid or close to it, in lumps as large as what the liquid can tell apart.
 #[derive(Debug, Default)]
 pub struct Submerged {
-    vertices: Vec<SubmergedVertex>,
+    /// Groom by groom and vertex by vertex: its lump, or none.
+    lump_of: Vec<u32>,
     lumps: Vec<Lump>,
     /// Coarse cells around the liquid, numbered, and the lump in each eighth of a numbered cell.
     cells: Vec<u32>,
     eighths: Vec<u32>,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct SubmergedVertex {
-    groom: u32,
-    vertex: u32,
-    lump: u32,
 }
 
 /// Hair that moves as one where the liquid meets it.
@@ -315,8 +308,7 @@ impl Submerged {
         (low, high): (DVec3, DVec3),
         mut found: impl FnMut(DVec3, DVec3, f64, f64),
     ) {
-        let Self { vertices, lumps, cells, eighths } = self;
-        vertices.clear();
+        let Self { lump_of, lumps, cells, eighths } = self;
         lumps.clear();
         let (Some(body), Some(liquid)) = (&model.hair, &model.liquid) else { return };
         let points = &state.liquid.positions;
@@ -350,27 +342,34 @@ impl Submerged {
         }
         eighths.clear();
         eighths.resize(8 * near as usize, NONE);
+        let (masses, wet_volume) = (body.model.masses(), 1.0 / body.model.medium().liquid_density);
+        lump_of.resize(masses.len(), NONE);
         for (number, (groom, _)) in body.grooms.iter().enumerate() {
             let (strands, range) = (&state.strands[*groom], body.model.vertices(number));
-            let density = model.strands[*groom].model.material().density;
-            for (i, &position) in strands.positions.iter().enumerate() {
-                let Some(at) = place(position) else { continue };
-                let [x, y, z] = at.map(|c| c as usize);
-                let cell = cells[(z * ny + y) * nx + x];
-                let dry = f64::from(body.model.masses()[range.start + i]);
-                if cell == NONE || dry == 0.0 {
-                    continue;
+            let dry_volume = 1.0 / model.strands[*groom].model.material().density;
+            let lump_of = &mut lump_of[range.clone()];
+            ordered::fill(lump_of, |i| {
+                let Some(at) = place(strands.positions[i]).filter(|_| masses[range.start + i] > 0.0) else {
+                    return NONE;
+                };
+                let ([x, y, z], [u, v, w]) = (at.map(|c| c as usize), at.map(|c| (2.0 * c) as u32 & 1));
+                match cells[(z * ny + y) * nx + x] {
+                    NONE => NONE,
+                    cell => 8 * cell + 4 * w + 2 * v + u,
                 }
-                let [x, y, z] = at.map(|c| (2.0 * c) as usize & 1);
-                let lump = &mut eighths[8 * cell as usize + 4 * z + 2 * y + x];
+            });
+            // One after the other, so that sums have one outcome.
+            for (i, place) in lump_of.iter_mut().enumerate().filter(|(_, place)| **place != NONE) {
+                let lump = &mut eighths[*place as usize];
                 if *lump == NONE {
                     *lump = lumps.len() as u32;
                     lumps.push(Lump::default());
                 }
-                vertices.push(SubmergedVertex { groom: *groom as u32, vertex: i as u32, lump: *lump });
+                *place = *lump;
                 let lump = &mut lumps[*lump as usize];
+                let (position, dry) = (strands.positions[i], f64::from(masses[range.start + i]));
                 let water = state.hair.held(range.start + i);
-                let volume = dry / density + water / body.model.medium().liquid_density;
+                let volume = dry * dry_volume + water * wet_volume;
                 lump.moment += position * volume;
                 lump.volume += volume;
                 lump.momentum += strands.velocities[i] * (dry + water);
@@ -383,11 +382,16 @@ impl Submerged {
     }
 
     /// The liquid pushes them [N s]: all hair of a lump gains the same velocity.
-    pub fn carry(&self, state: &mut State, pushes: &[DVec3]) {
-        for submerged in &self.vertices {
-            let lump = submerged.lump as usize;
-            state.strands[submerged.groom as usize].velocities[submerged.vertex as usize] +=
-                pushes[lump] / self.lumps[lump].mass;
+    pub fn carry(&self, model: &Model, state: &mut State, pushes: &[DVec3]) {
+        let Some(body) = model.hair.as_ref().filter(|_| !self.lumps.is_empty()) else { return };
+        let gains: Vec<DVec3> = self.lumps.iter().zip(pushes).map(|(lump, push)| *push / lump.mass).collect();
+        for (number, (groom, _)) in body.grooms.iter().enumerate() {
+            let velocities = state.strands[*groom].velocities.par_iter_mut().with_min_len(COPIED);
+            velocities.zip(&self.lump_of[body.model.vertices(number)]).for_each(|(velocity, &lump)| {
+                if lump != NONE {
+                    *velocity += gains[lump as usize];
+                }
+            });
         }
     }
 }
@@ -401,7 +405,6 @@ fn burden(model: &Model, body: &HairBody, water: &HairWater, number: usize, stra
     let hair = &body.model.masses()[range.clone()];
     let (inside, around) = (&water.inside[range.clone()], &water.around[range.clone()]);
     let change = &water.change[range];
-    strands.wet.clear();
     strands.wet.resize(masses.len(), Wet::DRY);
     ordered::fill(&mut strands.wet, |i| {
         // Half of the segments on both sides; the segment after a tip is that of a root, which has none.
@@ -454,16 +457,13 @@ pub fn measure(model: &Model, state: &State, groom: usize, dripping: &Dripping) 
     let held = |i: usize| state.hair.held(i);
     let water = ordered::sum(range.len(), |i| held(range.start + i));
     let hair = ordered::sum(range.len(), |i| f64::from(body.model.masses()[range.start + i]));
-    let mut wet = 0;
     let count = strands.strand_count();
-    for pair in strands.offsets().windows(2) {
-        let (root, tip) = (pair[0] as usize, pair[1] as usize - 1);
-        let inside: f64 = (root..=tip).map(|i| held(range.start + i)).sum();
-        let mass: f64 = (root..=tip).map(|i| f64::from(body.model.masses()[range.start + i])).sum();
-        if inside > WET * mass {
-            wet += 1;
-        }
-    }
+    let is_wet = |ends: &&[u32]| {
+        let own = range.start + ends[0] as usize..range.start + ends[1] as usize;
+        let mass: f64 = own.clone().map(|i| f64::from(body.model.masses()[i])).sum();
+        own.map(held).sum::<f64>() > WET * mass
+    };
+    let wet = strands.offsets().par_windows(2).filter(is_wet).count();
     let [drips, dripping] = dripping.rates(number);
     let clumps = hair::clumps(
         &body.model,
@@ -482,16 +482,18 @@ pub fn measure(model: &Model, state: &State, groom: usize, dripping: &Dripping) 
         drips,
         dripping: dripping / hair,
     };
-    Some((f64::from(wet) / count.max(1) as f64, figures))
+    Some((wet as f64 / count.max(1) as f64, figures))
 }
 
 /// By how much strands turn from segment to segment, over the length along which they do [rad/m]; the mean of all strands.
 fn curvature(offsets: &[u32], positions: &[DVec3]) -> f64 {
     let of_strand = |strand: usize| {
         let points = &positions[offsets[strand] as usize..offsets[strand + 1] as usize];
+        // Not by `glam`, whose root goes through a library.
+        let length = |v: DVec3| v.length_squared().sqrt();
         let turns = points.windows(3).map(|p| {
             let [before, after] = [p[1] - p[0], p[2] - p[1]];
-            [before.cross(after).length().atan2(before.dot(after)), 0.5 * (before.length() + after.length())]
+            [length(before.cross(after)).atan2(before.dot(after)), 0.5 * (length(before) + length(after))]
         });
         let [turn, length] = turns.fold([0.0; 2], |sum, own| [sum[0] + own[0], sum[1] + own[1]]);
         if length > 0.0 { turn / length } else { 0.0 }
