@@ -62,10 +62,7 @@ pub(super) fn drip(
     let delay = hair.medium.delay as f32;
     let excess = |v: usize| voxels.all[v].water - voxels.all[v].capacity();
     work.full.clear();
-    let lets_go = |v: &u32| {
-        let voxel = &voxels.all[*v as usize];
-        voxel.exists() && voxel.submerged() < 1.0 && excess(*v as usize) >= least
-    };
+    let lets_go = |v: &u32| voxels.all[*v as usize].submerged() < 1.0 && excess(*v as usize) >= least;
     work.full.par_extend((0..voxels.all.len() as u32).into_par_iter().filter(lets_go));
     let brim = &water.brim;
     let down = gravity.normalize_or_zero();
@@ -96,7 +93,7 @@ pub(super) fn drip(
         })
         .collect();
     for (v, drip) in found.into_iter().flatten() {
-        voxels.all[v].leaving = drip.mass / voxels.all[v].water;
+        voxels.run[v].leaving = drip.mass / voxels.all[v].water;
         drips.push(drip);
     }
 }
@@ -105,8 +102,7 @@ pub(super) fn drip(
 fn wait(water: &mut HairWater, grid: &Grid, voxels: &Voxels, dt: f64) {
     grid.shares.par_iter().zip(cut(&grid.shares, &mut water.brim)).for_each(|(share, brim)| {
         for (k, brim) in brim.iter_mut().enumerate() {
-            let over = |v: u32| voxels.all[v as usize].water > voxels.all[v as usize].capacity();
-            let full = share.of(share.vertices.start + k).iter().any(|p| over(p.voxel));
+            let full = share.of(share.vertices.start + k).iter().any(|p| voxels.over[p.voxel as usize]);
             *brim = if full { *brim + dt as f32 } else { 0.0 };
         }
     });
@@ -242,13 +238,13 @@ mod tests {
         let mut grid = Grid::default();
         grid.rebuild(4.5e-3, &offsets, &positions).unwrap();
         let mut voxels = Voxels::default();
-        voxels.all.resize(grid.blocks() * super::super::grid::BLOCK, Default::default());
+        voxels.all.resize(grid.voxels(), Default::default());
         for (v, voxel) in voxels.all.iter_mut().enumerate() {
             voxel.length = grid.within(v).iter().map(|portion| f64::from(portion.length)).sum();
         }
         let (radius, mut drops, mut hidden) = (1.9e-3, 0, 0);
         for v in 0..voxels.all.len() {
-            let Some(portion) = grid.within(v).first() else { continue };
+            let portion = grid.within(v)[0];
             let Some(outward) = outward(&grid, &voxels, v) else { continue };
             let way = (outward + DVec3::NEG_Y).try_normalize().unwrap_or(outward);
             let from = positions[portion.segment as usize];

@@ -1,32 +1,33 @@
 //! Voxels that hold hair: which segment has which length in which voxel.
 //!
 //! Every segment is walked through the voxels by 3D-DDA, which gives the exact length in each [Rungjiratananon2012b, section 4]. Only
-//! blocks of 4 x 4 x 4 voxels that hold hair exist. Strands are cut into shares, as many as the number of vertices asks for; each
-//! share walks its own segments and sorts its portions by block, and every block adds up the shares in their order: nothing depends on threads.
+//! voxels that hold hair exist: a block of 4 x 4 x 4 keeps one bit for each and the number of its first, so that the bits below a voxel's own
+//! count the rest. Strands are cut into shares, as many as the number of vertices asks for; each share walks its own segments and sorts its
+//! portions by voxels, roughly, and the rough lists of all shares, in their order, are sorted out: nothing depends on threads.
 
 use crate::error::PhysicsError;
 use drench_math::ordered;
 use glam::{DVec3, IVec3};
 use rayon::prelude::*;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Voxels along the edge of a block, and in a block.
 const EDGE: i32 = 4;
-pub(super) const BLOCK: usize = (EDGE * EDGE * EDGE) as usize;
+const BLOCK: usize = (EDGE * EDGE * EDGE) as usize;
 /// Shares of the strands at most, and vertices in a share at least.
 const SHARES: usize = 16;
-const SHARE_VERTICES: usize = 4096;
+const SHARE_VERTICES: usize = 1024;
+/// Voxels that are sorted out together.
+const BUCKET: usize = 64;
 /// Blocks that the box around all hair may have.
 const BLOCK_LIMIT: usize = 1 << 22;
 /// Voxels from the origin beyond which nothing is looked at.
 const FARTHEST: f64 = 1e8;
-/// A block that is not there.
-const NONE: u32 = u32::MAX;
 
 /// The part of a segment that lies in a voxel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Portion {
-    /// The voxel: number of its block times [`BLOCK`] plus its place in it.
+    /// The voxel.
     pub voxel: u32,
     /// The vertex at which the segment ends.
     pub segment: u32,
@@ -43,9 +44,9 @@ pub(super) struct Share {
     pub portions: Vec<Portion>,
     /// First portion of the segment that ends at each vertex, and their number.
     pub first: Vec<u32>,
-    /// Portions by block: where each block begins, and the portions.
+    /// Portions by bucket of voxels, and where each bucket begins.
+    sorted: Vec<Portion>,
     starts: Vec<u32>,
-    order: Vec<u32>,
 }
 
 impl Share {
@@ -62,9 +63,10 @@ pub struct Grid {
     edge: f64,
     low: IVec3,
     size: IVec3,
-    /// Number of each block in the box around all hair, or [`NONE`].
-    table: Vec<AtomicU32>,
-    /// Place of each block that exists [blocks].
+    /// Of each block in the box around all hair: which of its voxels hold hair, as bits, and the number of the first of them.
+    held: Vec<AtomicU64>,
+    first: Vec<u32>,
+    /// Coordinates of each voxel that holds hair.
     places: Vec<IVec3>,
     pub(super) shares: Vec<Share>,
     /// All portions, voxel by voxel, and where each voxel begins.
@@ -77,39 +79,33 @@ impl Grid {
     pub fn rebuild(&mut self, edge: f64, offsets: &[u32], positions: &[DVec3]) -> Result<(), PhysicsError> {
         self.edge = edge;
         self.places.clear();
-        let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
-        let span = |range: std::ops::Range<usize>| {
-            positions[range].iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)))
-        };
-        let (low, high) = ordered::reduce(positions.len(), none, span, |a, b| (a.0.min(b.0), a.1.max(b.1)));
         if positions.is_empty() {
+            self.size = IVec3::ZERO;
             self.shares.clear();
             self.entries.clear();
             self.cells.clear();
             return Ok(());
         }
         // A sum notices a NaN that minima pass over.
-        if !ordered::sum(positions.len(), |i| positions[i].element_sum()).is_finite() {
+        let none = (DVec3::INFINITY, DVec3::NEG_INFINITY, 0.0);
+        let span = |range: std::ops::Range<usize>| {
+            positions[range].iter().fold(none, |(low, high, sum), &p| (low.min(p), high.max(p), sum + p.element_sum()))
+        };
+        let join = |a: (DVec3, DVec3, f64), b: (DVec3, DVec3, f64)| (a.0.min(b.0), a.1.max(b.1), a.2 + b.2);
+        let (low, high, sum) = ordered::reduce(positions.len(), none, span, join);
+        if !sum.is_finite() {
             return Err(PhysicsError::PorousTooLarge { voxel: edge, limit: BLOCK_LIMIT });
         }
         let count;
         (self.low, self.size, count) = blocks(edge, low, high)?;
-        self.table.resize_with(count as usize, || AtomicU32::new(NONE));
-        self.table.par_iter().for_each(|entry| entry.store(NONE, Ordering::Relaxed));
+        self.held.resize_with(count as usize, AtomicU64::default);
+        self.held.par_iter_mut().with_min_len(ordered::CHUNK).for_each(|held| *held.get_mut() = 0);
 
         self.share_out(offsets);
         let mut shares = std::mem::take(&mut self.shares);
         let grid = &*self;
         shares.par_iter_mut().for_each(|share| grid.walk(share, offsets, positions));
-        for (at, entry) in self.table.iter_mut().enumerate() {
-            let entry = entry.get_mut();
-            if *entry != NONE {
-                *entry = self.places.len() as u32;
-                let (x, y) = (self.size.x as usize, self.size.y as usize);
-                let place = [at % x, at / x % y, at / (x * y)];
-                self.places.push(self.low + IVec3::from_array(place.map(|c| c as i32)));
-            }
-        }
+        self.number();
         let grid = &*self;
         shares.par_iter_mut().for_each(|share| grid.sort(share));
         self.shares = shares;
@@ -117,39 +113,55 @@ impl Grid {
         Ok(())
     }
 
+    /// Numbers the voxels that hold hair, block by block.
+    fn number(&mut self) {
+        let Self { held, first, places, low, size, .. } = self;
+        first.clear();
+        let mut held = held.iter_mut();
+        for z in 0..size.z {
+            for y in 0..size.y {
+                for (x, held) in (0..size.x).zip(&mut held) {
+                    first.push(places.len() as u32);
+                    let (mut held, corner) = (*held.get_mut(), (*low + IVec3::new(x, y, z)) * EDGE);
+                    while held != 0 {
+                        places.push(corner + place_in_block(held.trailing_zeros()));
+                        held &= held - 1;
+                    }
+                }
+            }
+        }
+    }
+
     /// Lists the portions voxel by voxel, shares in their order.
     fn list(&mut self) {
         let Self { shares, entries, cells, places, .. } = self;
         let blank = Portion { voxel: 0, segment: 0, length: 0.0 };
-        entries.resize(shares.iter().map(|share| share.portions.len()).sum(), blank);
-        cells.resize(places.len() * BLOCK + 1, 0);
-        let own = |block: usize| {
-            shares.iter().flat_map(move |share: &Share| {
-                let range = share.starts[block] as usize..share.starts[block + 1] as usize;
-                share.order[range].iter().map(|&k| &share.portions[k as usize])
+        let count: usize = shares.iter().map(|share| share.portions.len()).sum();
+        entries.resize(count, blank);
+        cells.resize(places.len() + 1, 0);
+        cells[places.len()] = count as u32;
+        let range = |share: &Share, bucket: usize| share.starts[bucket] as usize..share.starts[bucket + 1] as usize;
+        let length = |bucket: usize| shares.iter().map(|share| range(share, bucket).len()).sum::<usize>();
+        let parts = hand_out((0..places.len().div_ceil(BUCKET)).map(length), entries);
+        let mut end = 0;
+        let begins: Vec<usize> = parts
+            .iter()
+            .map(|part| {
+                end += part.len();
+                end - part.len()
             })
-        };
-        // The part of each block, handed out in order.
-        let mut parts = Vec::with_capacity(places.len());
-        let (mut entries, mut starts, mut first) = (&mut entries[..], &mut cells[..], 0);
-        for block in 0..places.len() {
-            let count: u32 = shares.iter().map(|share| share.starts[block + 1] - share.starts[block]).sum();
-            let (here, rest) = std::mem::take(&mut entries).split_at_mut(count as usize);
-            let (cells, behind) = std::mem::take(&mut starts).split_at_mut(BLOCK);
-            parts.push((here, cells, first));
-            (entries, starts) = (rest, behind);
-            first += count;
-        }
-        starts[0] = first;
-        parts.into_par_iter().enumerate().for_each(|(block, (entries, cells, first))| {
-            let mut next = [0_u32; BLOCK + 1];
-            own(block).for_each(|portion| next[portion.voxel as usize % BLOCK + 1] += 1);
-            for cell in 0..BLOCK {
-                next[cell + 1] += next[cell];
-                cells[cell] = first + next[cell];
+            .collect();
+        let cells = cells[..places.len()].par_chunks_mut(BUCKET);
+        parts.into_par_iter().zip(begins).zip(cells).enumerate().for_each(|(bucket, ((entries, first), cells))| {
+            let own = || shares.iter().flat_map(|share| &share.sorted[range(share, bucket)]);
+            let mut next = [0_u32; BUCKET + 1];
+            own().for_each(|portion| next[portion.voxel as usize % BUCKET + 1] += 1);
+            for voxel in 0..BUCKET {
+                next[voxel + 1] += next[voxel];
             }
-            for portion in own(block) {
-                let at = &mut next[portion.voxel as usize % BLOCK];
+            cells.iter_mut().zip(next).for_each(|(cell, next)| *cell = first as u32 + next);
+            for portion in own() {
+                let at = &mut next[portion.voxel as usize % BUCKET];
                 entries[*at as usize] = *portion;
                 *at += 1;
             }
@@ -171,20 +183,27 @@ impl Grid {
         }
     }
 
-    /// Walks the segments of a share through the voxels. Portions get places in the box for now, and blocks are marked.
+    /// Walks the segments of a share through the voxels. Portions get places in the box for now, and voxels are marked.
     fn walk(&self, share: &mut Share, offsets: &[u32], positions: &[DVec3]) {
         share.portions.clear();
         share.first.clear();
         share.first.push(0);
         let mut strand = offsets.partition_point(|&o| (o as usize) < share.vertices.start);
+        // Every share begins with a root.
+        let mut before = Place::default();
         for i in share.vertices.clone() {
+            let here = Place::new(positions[i] / self.edge);
             if offsets.get(strand).is_some_and(|&root| root as usize == i) {
                 strand += 1;
             } else {
-                walk(positions[i - 1] / self.edge, positions[i] / self.edge, |voxel, length| {
+                walk(before, here, |voxel, length| {
                     let (block, cell) = split(voxel);
                     let at = self.table_index(block).unwrap_or_default();
-                    self.table[at].store(0, Ordering::Relaxed);
+                    let (held, bit) = (&self.held[at], 1 << cell);
+                    // To look costs less than to set what mostly is.
+                    if held.load(Ordering::Relaxed) & bit == 0 {
+                        held.fetch_or(bit, Ordering::Relaxed);
+                    }
                     let portion = Portion {
                         voxel: (at * BLOCK) as u32 + cell,
                         segment: i as u32,
@@ -195,37 +214,34 @@ impl Grid {
                 });
             }
             share.first.push(share.portions.len() as u32);
+            before = here;
         }
     }
 
-    /// Gives the portions of a share the numbers of their blocks, and sorts them by block.
+    /// Gives the portions of a share the numbers of their voxels, and sorts them into buckets.
     fn sort(&self, share: &mut Share) {
-        share.starts.clear();
-        share.starts.resize(self.places.len() + 1, 0);
-        for portion in &mut share.portions {
+        let Share { portions, sorted, starts, .. } = share;
+        let buckets = self.places.len().div_ceil(BUCKET);
+        starts.clear();
+        starts.resize(buckets + 1, 0);
+        for portion in &mut *portions {
             let (at, cell) = (portion.voxel as usize / BLOCK, portion.voxel % BLOCK as u32);
-            let block = self.table[at].load(Ordering::Relaxed);
-            portion.voxel = block * BLOCK as u32 + cell;
-            share.starts[block as usize + 1] += 1;
+            let below = self.held[at].load(Ordering::Relaxed) & ((1 << cell) - 1);
+            portion.voxel = self.first[at] + below.count_ones();
+            starts[portion.voxel as usize / BUCKET + 1] += 1;
         }
-        for block in 0..self.places.len() {
-            share.starts[block + 1] += share.starts[block];
+        for bucket in 0..buckets {
+            starts[bucket + 1] += starts[bucket];
         }
-        share.order.clear();
-        share.order.resize(share.portions.len(), 0);
-        for (k, portion) in share.portions.iter().enumerate() {
-            let next = &mut share.starts[portion.voxel as usize / BLOCK];
-            share.order[*next as usize] = k as u32;
+        sorted.resize(portions.len(), Portion { voxel: 0, segment: 0, length: 0.0 });
+        for portion in &*portions {
+            let next = &mut starts[portion.voxel as usize / BUCKET];
+            sorted[*next as usize] = *portion;
             *next += 1;
         }
         // Every start has become the next one.
-        share.starts.copy_within(0..self.places.len(), 1);
-        share.starts[0] = 0;
-    }
-
-    /// The portions in a block, voxel by voxel.
-    pub(super) fn portions(&self, block: usize) -> &[Portion] {
-        &self.entries[self.cells[block * BLOCK] as usize..self.cells[(block + 1) * BLOCK] as usize]
+        starts.copy_within(0..buckets, 1);
+        starts[0] = 0;
     }
 
     /// The portions in a voxel.
@@ -233,8 +249,8 @@ impl Grid {
         &self.entries[self.cells[voxel] as usize..self.cells[voxel + 1] as usize]
     }
 
-    /// Number of blocks that exist.
-    pub(super) fn blocks(&self) -> usize {
+    /// Number of voxels that hold hair.
+    pub(super) fn voxels(&self) -> usize {
         self.places.len()
     }
 
@@ -248,11 +264,13 @@ impl Grid {
         self.entries.len()
     }
 
-    /// The voxel with these coordinates, if its block exists.
+    /// The voxel with these coordinates, if it holds hair.
+    #[inline]
     pub(super) fn voxel(&self, voxel: IVec3) -> Option<usize> {
         let (block, cell) = split(voxel);
-        let number = self.table[self.table_index(block)?].load(Ordering::Relaxed);
-        (number != NONE).then_some(number as usize * BLOCK + cell as usize)
+        let at = self.table_index(block)?;
+        let (held, bit) = (self.held[at].load(Ordering::Relaxed), 1 << cell);
+        (held & bit != 0).then(|| self.first[at] as usize + (held & (bit - 1)).count_ones() as usize)
     }
 
     /// Coordinates of the voxel around a point.
@@ -268,8 +286,7 @@ impl Grid {
 
     /// Coordinates of a voxel.
     pub(super) fn place(&self, voxel: usize) -> IVec3 {
-        let cell = (voxel % BLOCK) as i32;
-        self.places[voxel / BLOCK] * EDGE + IVec3::new(cell % EDGE, cell / EDGE % EDGE, cell / (EDGE * EDGE))
+        self.places[voxel]
     }
 
     /// Centre of a voxel [m].
@@ -277,6 +294,7 @@ impl Grid {
         (voxel.as_dvec3() + 0.5) * self.edge
     }
 
+    #[inline]
     fn table_index(&self, block: IVec3) -> Option<usize> {
         let at = block - self.low;
         let inside = at.cmpge(IVec3::ZERO).all() && at.cmplt(self.size).all();
@@ -287,11 +305,12 @@ impl Grid {
     /// Bytes held.
     pub fn memory(&self) -> usize {
         let share = |share: &Share| {
-            share.portions.capacity() * (size_of::<Portion>() + 4)
+            (share.portions.capacity() + share.sorted.capacity()) * size_of::<Portion>()
                 + (share.first.capacity() + share.starts.capacity()) * 4
         };
         self.entries.capacity() * size_of::<Portion>()
-            + (self.table.capacity() + self.cells.capacity()) * 4
+            + self.held.capacity() * 8
+            + (self.first.capacity() + self.cells.capacity()) * 4
             + self.places.capacity() * 12
             + self.shares.iter().map(share).sum::<usize>()
     }
@@ -347,51 +366,67 @@ fn voxel_of(p: DVec3, edge: f64) -> IVec3 {
 }
 
 /// Block of a voxel and place in it.
+#[inline]
 fn split(voxel: IVec3) -> (IVec3, u32) {
     // Arithmetic shift and mask are division and remainder towards minus infinity.
     let cell = voxel & IVec3::splat(EDGE - 1);
     (voxel >> EDGE.trailing_zeros(), (cell.x + EDGE * (cell.y + EDGE * cell.z)) as u32)
 }
 
-/// Calls `visit(voxel, length)` for the voxels (of edge 1) along a segment [Amanatides1987]. The lengths add up to that of the segment.
-fn walk(from: DVec3, to: DVec3, mut visit: impl FnMut(IVec3, f64)) {
-    let way = to - from;
+/// The voxel at a place in its block, from the first of it.
+fn place_in_block(cell: u32) -> IVec3 {
+    let cell = cell as i32;
+    IVec3::new(cell % EDGE, cell / EDGE % EDGE, cell / (EDGE * EDGE))
+}
+
+/// A point among voxels of edge 1, and the one around it.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    point: DVec3,
+    voxel: IVec3,
+}
+
+impl Place {
+    fn new(point: DVec3) -> Self {
+        Self { point, voxel: voxel_of(point, 1.0) }
+    }
+}
+
+/// Calls `visit(voxel, length)` for the voxels along a segment [Amanatides1987]. The lengths add up to that of the segment.
+#[inline(always)]
+fn walk(from: Place, to: Place, mut visit: impl FnMut(IVec3, f64)) {
+    let way = to.point - from.point;
     let length = way.length_squared().sqrt();
-    let mut voxel = voxel_of(from, 1.0);
-    let last = voxel_of(to, 1.0);
+    let (mut voxel, last) = (from.voxel, to.voxel);
     if voxel == last {
         return visit(voxel, length);
     }
     let mut steps = (last - voxel).abs().element_sum();
-    let sign = way.signum().as_ivec3();
-    let inverse = 1.0 / way;
+    let sign = (last - voxel).signum();
     // Part of the way at which the next face is met, for each axis; never for an axis along which nothing is crossed.
-    let mut next = DVec3::INFINITY;
-    let mut stride = DVec3::INFINITY;
-    for axis in 0..3 {
-        if voxel[axis] != last[axis] {
-            let face = f64::from(voxel[axis] + i32::from(sign[axis] > 0));
-            next[axis] = (face - from[axis]) * inverse[axis];
-            stride[axis] = inverse[axis].abs();
-        }
-    }
+    let crossed = last.cmpne(voxel);
+    let inverse = 1.0 / way;
+    let face = (voxel + sign.max(IVec3::ZERO)).as_dvec3();
+    let [mut x, mut y, mut z] = DVec3::select(crossed, (face - from.point) * inverse, DVec3::INFINITY).to_array();
+    let stride = inverse.abs();
     let mut done = 0.0;
     while steps > 0 {
-        let axis = if next.x <= next.y && next.x <= next.z {
-            0
-        } else if next.y <= next.z {
-            1
-        } else {
-            2
-        };
-        let at = next[axis].clamp(done, 1.0);
+        let at = x.min(y).min(z).max(done).min(1.0);
         if at > done {
             visit(voxel, (at - done) * length);
         }
         done = at;
-        voxel[axis] += sign[axis];
         // Rounding must not lead past the last voxel.
-        next[axis] = if voxel[axis] == last[axis] { f64::INFINITY } else { next[axis] + stride[axis] };
+        if x <= y && x <= z {
+            voxel.x += sign.x;
+            x = if voxel.x == last.x { f64::INFINITY } else { x + stride.x };
+        } else if y <= z {
+            voxel.y += sign.y;
+            y = if voxel.y == last.y { f64::INFINITY } else { y + stride.y };
+        } else {
+            voxel.z += sign.z;
+            z = if voxel.z == last.z { f64::INFINITY } else { z + stride.z };
+        }
         steps -= 1;
     }
     // A segment that ends on a face still has a portion where it ends, so that none is without one.
@@ -418,7 +453,9 @@ mod tests {
                 to.x = from.x;
             }
             let mut lengths = std::collections::BTreeMap::new();
-            walk(from, to, |voxel, length| *lengths.entry(voxel.to_array()).or_insert(0.0) += length);
+            walk(Place::new(from), Place::new(to), |voxel, length| {
+                *lengths.entry(voxel.to_array()).or_insert(0.0) += length
+            });
             let sum: f64 = lengths.values().sum();
             assert!((sum - from.distance(to)).abs() < 1e-12, "{from} {to}: {sum}");
             for (voxel, length) in lengths {
@@ -453,10 +490,11 @@ mod tests {
         let mut grid = Grid::default();
         grid.rebuild(0.004, &offsets, &positions).unwrap();
         assert!(grid.shares.len() > 1);
-        let mut by_block: Vec<(u32, u32, u32)> = Vec::new();
-        for block in 0..grid.blocks() {
-            by_block.extend(grid.portions(block).iter().map(|p| {
-                assert_eq!(p.voxel as usize / BLOCK, block);
+        let mut by_voxel: Vec<(u32, u32, u32)> = Vec::new();
+        for voxel in 0..grid.voxels() {
+            assert!(!grid.within(voxel).is_empty() && grid.within(voxel).is_sorted_by_key(|p| p.segment));
+            by_voxel.extend(grid.within(voxel).iter().map(|p| {
+                assert_eq!(p.voxel as usize, voxel);
                 (p.segment, p.voxel, p.length.to_bits())
             }));
         }
@@ -474,9 +512,9 @@ mod tests {
                 }
             }
         }
-        by_block.sort_unstable();
+        by_voxel.sort_unstable();
         by_segment.sort_unstable();
-        assert_eq!(by_block, by_segment);
+        assert_eq!(by_voxel, by_segment);
     }
 
     #[test]

@@ -6,7 +6,11 @@ use super::{Medium, REPELS};
 use crate::wetting::Liquid;
 use drench_math::ordered::Compensated;
 use glam::{DVec3, IVec3};
+use rayon::prelude::*;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+/// Particles that one task handles.
+const PARTICLES: usize = 128;
 /// Part of its capacity that a voxel must have left to take in liquid: water does not flicker between hair and drops.
 const LEAST_ROOM: f64 = 0.05;
 /// Speed, over that at which drops leave, below which liquid within hair counts as moving with it.
@@ -26,12 +30,12 @@ impl Liquid<'_> {
 
 /// Takes in liquid that moves towards hair, as much as fits; returns how much [kg].
 pub(super) fn take_in(medium: &Medium, grid: &Grid, voxels: &mut Voxels, liquid: &mut Liquid) -> f64 {
+    surround(grid, voxels, liquid);
     let mut total = Compensated::default();
     // One after the other, so that what fits is known.
-    for p in 0..liquid.positions.len() {
+    for p in (0..liquid.positions.len()).filter(|&p| voxels.beside[p]) {
         let (x, v, mass) = (liquid.positions[p], liquid.velocities[p], liquid.masses[p]);
         let here = grid.coordinates(x);
-        surround(grid, voxels, x, 2.0 * liquid.radius, mass / liquid.full);
         let Some(target) = target(medium, grid, voxels, liquid.radius, here, x, v) else { continue };
         let voxel = &mut voxels.all[target];
         let room = voxel.capacity() - voxel.water - voxel.change;
@@ -46,17 +50,34 @@ pub(super) fn take_in(medium: &Medium, grid: &Grid, voxels: &mut Voxels, liquid:
     total.value()
 }
 
-/// Tells the voxels around a particle that there is liquid.
-fn surround(grid: &Grid, voxels: &mut Voxels, x: DVec3, reach: f64, part: f64) {
-    let (low, high) = grid.around(x, reach);
-    for z in low.z..=high.z {
-        for y in low.y..=high.y {
-            for x in low.x..=high.x {
-                if let Some(voxel) = grid.voxel(IVec3::new(x, y, z)) {
-                    voxels.all[voxel].near += part;
+/// Full particles are counted in parts of this: sums of whole numbers do not depend on their order.
+const FINEST: f64 = 1.0 / (1_u64 << 32) as f64;
+
+/// Tells the voxels around particles that there is liquid, and finds those particles that have any.
+fn surround(grid: &Grid, voxels: &mut Voxels, liquid: &Liquid) {
+    let Voxels { all, counted, beside, .. } = voxels;
+    counted.clear();
+    counted.resize_with(all.len(), AtomicU64::default);
+    beside.resize(liquid.positions.len(), false);
+    let particles = liquid.positions.par_iter().zip(&*liquid.masses).zip(beside).with_min_len(PARTICLES);
+    particles.for_each(|((&x, mass), beside)| {
+        *beside = false;
+        // Even the smallest is some.
+        let part = (mass / liquid.full / FINEST).ceil() as u64;
+        let (low, high) = grid.around(x, 2.0 * liquid.radius);
+        for z in low.z..=high.z {
+            for y in low.y..=high.y {
+                for x in low.x..=high.x {
+                    if let Some(voxel) = grid.voxel(IVec3::new(x, y, z)) {
+                        counted[voxel].fetch_add(part, Ordering::Relaxed);
+                        *beside = true;
+                    }
                 }
             }
         }
+    });
+    for (voxel, count) in all.iter_mut().zip(counted) {
+        voxel.near = *count.get_mut() as f64 * FINEST;
     }
 }
 
@@ -74,9 +95,6 @@ fn target(
     let mut consider = |place: IVec3, inside: bool| {
         let Some(index) = grid.voxel(place) else { return };
         let voxel = &voxels.all[index];
-        if !voxel.exists() {
-            return;
-        }
         let relative = v - voxel.velocity;
         let towards = relative.dot(grid.centre(place) - x);
         let calm = inside && relative.length_squared() < (CALM * medium.kick).powi(2);

@@ -462,6 +462,7 @@ pub fn step(
     voxels.gather(hair, water, grid, strands.positions, strands.velocities);
     let taken = intake::take_in(medium, grid, voxels, liquid);
     let unspread = links.spread(medium, grid, voxels, dt);
+    voxels.deal();
     strand::run(hair, water, grid, voxels, shares, strands.positions, strands.velocities, gravity, dt);
     voxels.gather_free(water, grid);
     drip::drip(hair, water, grid, voxels, work, liquid.drop_masses(), gravity, dt, strands.positions, drips);

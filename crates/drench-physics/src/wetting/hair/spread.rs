@@ -14,7 +14,7 @@ use crate::wetting::filled;
 use rayon::prelude::*;
 
 /// Voxels that one task handles.
-const CHUNK: usize = 2048;
+const CHUNK: usize = 512;
 /// Part of its room by which a voxel may fill or empty in one go.
 const COURANT: f64 = 0.5;
 /// Sub-steps at most: in one step water goes no farther than they carry it.
@@ -36,6 +36,8 @@ pub(super) struct Links {
     rates: Vec<f64>,
     water: Vec<f64>,
     room: Vec<f64>,
+    /// The part of its room that each voxel has filled.
+    saturation: Vec<f64>,
 }
 
 impl Links {
@@ -48,21 +50,24 @@ impl Links {
         self.fill(voxels);
         // In one go water crosses only links between voxels that are not equally full now.
         self.join(medium, grid, voxels, false);
-        if dt * self.fastest() > COURANT {
+        let mut fastest = self.fastest();
+        if dt * fastest > COURANT {
             self.join(medium, grid, voxels, true);
+            fastest = self.fastest();
         }
-        let longest = COURANT / self.fastest();
+        let longest = COURANT / fastest;
         let steps = (dt / longest).ceil().clamp(1.0, SUBSTEPS);
         let (h, left) = (longest.min(dt / steps), (dt - steps * longest).max(0.0));
-        let Self { chunks, rates, water, room } = self;
-        for _ in 0..steps as u64 {
+        let Self { chunks, water, room, saturation, .. } = self;
+        for step in 0..steps as u64 {
             // Saturations of the beginning drive all flows of a step.
-            rates.iter_mut().zip(&*water).zip(&*room).for_each(|((saturation, &water), &room)| {
-                *saturation = filled(water, room);
-            });
+            if step > 0 {
+                let now = saturation.iter_mut().zip(&*water).zip(&*room);
+                now.for_each(|((saturation, &water), &room)| *saturation = filled(water, room));
+            }
             for link in chunks.iter().flatten() {
                 let (from, to) = (link.from as usize, link.to as usize);
-                let flow = h * link.conductance * (rates[from] - rates[to]);
+                let flow = h * link.conductance * (saturation[from] - saturation[to]);
                 water[from] -= flow;
                 water[to] += flow;
                 voxels.all[from].change -= flow;
@@ -74,11 +79,16 @@ impl Links {
 
     /// Takes over the voxels' water and their room between hairs.
     fn fill(&mut self, voxels: &Voxels) {
-        let Self { water, room, .. } = self;
-        water.clear();
-        water.par_extend(voxels.all.par_iter().map(|voxel| voxel.water + voxel.change));
-        room.clear();
-        room.par_extend(voxels.all.par_iter().map(|voxel| if voxel.exists() { voxel.between } else { 0.0 }));
+        let Self { water, room, saturation, .. } = self;
+        let count = voxels.all.len();
+        water.resize(count, 0.0);
+        room.resize(count, 0.0);
+        saturation.resize(count, 0.0);
+        let own = water.par_iter_mut().zip(room).zip(saturation).zip(&voxels.all).with_min_len(CHUNK);
+        own.for_each(|(((water, room), saturation), voxel)| {
+            (*water, *room) = (voxel.water + voxel.change, voxel.between);
+            *saturation = filled(*water, *room);
+        });
     }
 
     /// The largest rate at which the links could empty or fill a voxel [1/s].
@@ -96,20 +106,19 @@ impl Links {
 
     /// Finds the links between voxels: all, or those between voxels that are not equally full.
     fn join(&mut self, medium: &Medium, grid: &Grid, voxels: &Voxels, all: bool) {
-        let Self { chunks, water, room, .. } = self;
-        let (water, room) = (&*water, &*room);
-        let saturation = |v: usize| (water[v] / room[v]).min(1.0);
+        let Self { chunks, room, saturation, .. } = self;
+        let (room, saturation) = (&*room, &*saturation);
         let scale = 0.5 / grid.edge().powi(2);
         chunks.resize_with(room.len().div_ceil(CHUNK), Vec::new);
         chunks.par_iter_mut().enumerate().for_each(|(chunk, links)| {
             links.clear();
             for v in (chunk * CHUNK..room.len().min((chunk + 1) * CHUNK)).filter(|&v| room[v] > 0.0) {
-                let (here, own) = (grid.place(v), saturation(v));
+                let here = grid.place(v);
                 let d = diffusivity(&voxels.all[v].orientation(), medium.along, medium.across);
                 for (step, weight) in decompose(&d).into_iter().filter(|(_, weight)| *weight > 0.0) {
                     for side in [step, -step] {
                         let Some(u) = grid.voxel(here + side).filter(|&u| room[u] > 0.0) else { continue };
-                        if all || saturation(u) != own {
+                        if all || saturation[u] != saturation[v] {
                             let mean = 2.0 * room[v] * room[u] / (room[v] + room[u]);
                             let conductance = scale * weight * mean;
                             links.push(Link { from: v as u32, to: u as u32, conductance });
@@ -123,6 +132,6 @@ impl Links {
     /// Bytes held.
     pub fn memory(&self) -> usize {
         self.chunks.iter().map(|chunk| chunk.capacity() * size_of::<Link>()).sum::<usize>()
-            + (self.rates.capacity() + self.water.capacity() + self.room.capacity()) * 8
+            + 4 * self.room.capacity() * 8
     }
 }

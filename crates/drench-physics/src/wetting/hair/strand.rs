@@ -113,36 +113,32 @@ impl Part<'_> {
         in_air.clear();
         for i in vertices.start + 1..vertices.end {
             let (mut gained, mut lost, mut taken, mut momentum, mut between) = (0.0, 0.0, 0.0, DVec3::ZERO, 0.0);
-            let (mut touched, mut dry) = (false, 1.0);
-            let own = voxels.lengths[i];
+            let (mut touched, mut submerged) = (false, 0.0);
             for portion in self.share.of(i) {
-                let voxel = &voxels.all[portion.voxel as usize];
+                let dealt = &voxels.dealt[portion.voxel as usize];
                 let length = f64::from(portion.length);
-                let part = fibre.hairs * length / voxel.length;
-                between += voxel.between * part;
-                touched |= voxel.near > 0.0;
-                dry -= voxel.submerged() * length / own;
-                if voxel.change > 0.0 {
-                    gained += voxel.change * part;
-                } else if voxel.change < 0.0 {
-                    // Rounding may leave a voxel a little less than it gives.
-                    lost += (-voxel.change / voxel.water).min(1.0) * (length / own);
-                }
-                if voxel.taken > 0.0 {
+                between += dealt.between * length;
+                gained += dealt.gained * length;
+                lost += dealt.lost * length;
+                submerged += f64::from(dealt.submerged) * length;
+                touched |= dealt.touched;
+                if dealt.took {
+                    let voxel = &voxels.all[portion.voxel as usize];
+                    let part = fibre.hairs * length / voxel.length;
                     taken += voxel.taken * part;
                     momentum += voxel.momentum * part;
                 }
             }
-            let k = i - base;
+            let (k, part) = (i - base, 1.0 / voxels.lengths[i]);
             if taken > 0.0 {
                 self.receive(hair, vertices.end, i, taken, momentum);
             }
             if touched {
                 self.oil[k] -= wear * self.oil[k];
             }
-            self.around[k] += gained - lost.min(1.0) * self.around[k];
-            self.free[k] = (self.around[k] - between).max(0.0);
-            in_air.push(dry.max(0.0));
+            self.around[k] += fibre.hairs * gained - (lost * part).min(1.0) * self.around[k];
+            self.free[k] = (self.around[k] - fibre.hairs * between).max(0.0);
+            in_air.push((1.0 - submerged * part).max(0.0));
         }
     }
 
@@ -275,15 +271,18 @@ impl Part<'_> {
 
 /// Solves a tridiagonal system in place: the right-hand side becomes the solution.
 fn solve(rows: &mut [[f64; 3]], right: &mut [f64]) {
-    for n in 1..rows.len() {
-        let factor = rows[n][0] / rows[n - 1][1];
-        rows[n][1] -= factor * rows[n - 1][2];
-        right[n] -= factor * right[n - 1];
+    // Every diagonal becomes its inverse: one division a row.
+    let (mut inverse, mut beside, mut before) = (0.0, 0.0, 0.0);
+    for (row, right) in rows.iter_mut().zip(&mut *right) {
+        let factor = row[0] * inverse;
+        inverse = 1.0 / (row[1] - factor * beside);
+        before = *right - factor * before;
+        (row[1], beside, *right) = (inverse, row[2], before);
     }
     let mut after = 0.0;
-    for n in (0..rows.len()).rev() {
-        right[n] = (right[n] - rows[n][2] * after) / rows[n][1];
-        after = right[n];
+    for (row, right) in rows.iter().zip(right).rev() {
+        after = (*right - row[2] * after) * row[1];
+        *right = after;
     }
 }
 
@@ -296,20 +295,24 @@ pub(super) fn level(hair: &Hair, water: &mut HairWater, grid: &Grid, voxels: &Vo
     shares.par_iter().zip(around).zip(free).for_each(|((share, around), free)| {
         for i in share.vertices.clone() {
             let k = i - share.vertices.start;
-            let own = voxels.lengths[i];
+            let own = share.of(i);
+            if own.is_empty() {
+                continue;
+            }
             let hairs = hair.fibres[hair.groom_of(i)].hairs;
             let (mut leaving, mut gained, mut given) = (0.0, 0.0, 0.0);
-            for portion in share.of(i) {
-                let voxel = &voxels.all[portion.voxel as usize];
-                let length = f64::from(portion.length);
-                if voxel.leaving > 0.0 {
-                    leaving += voxel.leaving * length / own;
+            for portion in own {
+                let (run, length) = (&voxels.run[portion.voxel as usize], f64::from(portion.length));
+                if run.leaving > 0.0 {
+                    leaving += run.leaving * length;
                 } else {
-                    gained += rate * voxel.free * hairs * length / voxel.length;
-                    given += rate * length / own;
+                    gained += run.free * length;
+                    given += length;
                 }
             }
-            let moved = gained - given * free[k];
+            let part = 1.0 / voxels.lengths[i];
+            leaving *= part;
+            let moved = rate * (gained * hairs - given * part * free[k]);
             if leaving > 0.0 {
                 let dripped = leaving * around[k];
                 around[k] -= dripped;

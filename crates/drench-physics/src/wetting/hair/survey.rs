@@ -1,6 +1,6 @@
 //! The porous grid of one moment, to look at: what every voxel that holds hair has room for, and what is in it.
 
-use super::grid::{BLOCK, Grid};
+use super::grid::Grid;
 use super::voxels::Voxels;
 use super::{Hair, HairWater};
 use crate::error::PhysicsError;
@@ -32,15 +32,14 @@ impl Surveyed {
     }
 }
 
-/// The voxels that hold hair at these positions [m], block by block. The water around hair counts as between hairs as far as
+/// The voxels that hold hair at these positions [m]. The water around hair counts as between hairs as far as
 /// there is room, as a step begins with it.
 pub fn survey(hair: &Hair, water: &HairWater, positions: &[DVec3]) -> Result<Vec<Surveyed>, PhysicsError> {
     let (mut grid, mut voxels) = (Grid::default(), Voxels::default());
     grid.rebuild(hair.medium.voxel, &hair.offsets, positions)?;
     voxels.gather(hair, water, &grid, positions, &vec![DVec3::ZERO; positions.len()]);
     let mut found = Vec::new();
-    for (number, voxel) in voxels.all.iter().enumerate().take(grid.blocks() * BLOCK).filter(|(_, voxel)| voxel.exists())
-    {
+    for (number, voxel) in voxels.all.iter().enumerate() {
         let (mut length, mut inside) = (0.0, [0.0; 2]);
         for portion in grid.within(number) {
             let i = portion.segment as usize;

@@ -1,22 +1,24 @@
 //! What each voxel holds: hair, its direction, room for water, and water.
 
-use super::grid::{BLOCK, Grid, Portion, cut};
+use super::grid::{Grid, cut};
 use super::{Estimate, Hair, HairWater, Medium};
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
+use std::sync::atomic::AtomicU64;
 
 /// Full particles around a voxel from which on it is within the liquid. Drops that pass by are fewer, particles of a pool more.
 const SUBMERGED: f64 = 6.0;
 
-/// One voxel. Without hair its length is 0.
+/// Voxels that one task handles.
+const CHUNK: usize = 256;
+
+/// One voxel that holds hair.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Voxel {
     /// Length of hairs [m]: a strand that stands for several counts as often.
     pub length: f64,
     /// Water between and around hairs [kg].
     pub water: f64,
-    /// Of which free [kg], after strands have run.
-    pub free: f64,
     /// Room between hairs, and around them [kg].
     pub between: f64,
     pub around: f64,
@@ -32,18 +34,11 @@ pub(super) struct Voxel {
     pub change: f64,
     pub taken: f64,
     pub momentum: DVec3,
-    /// Part of its water that leaves as drops.
-    pub leaving: f64,
     /// Liquid particles whose surroundings reach it, by their mass: 1 is a full one.
     pub near: f64,
 }
 
 impl Voxel {
-    /// Whether there is hair.
-    pub fn exists(&self) -> bool {
-        self.segments > 0
-    }
-
     /// How far it is within the liquid, from 0 in the air to 1: there water neither drips nor runs.
     pub fn submerged(&self) -> f64 {
         (self.near / SUBMERGED).min(1.0)
@@ -74,13 +69,48 @@ struct Brought {
     groom: u32,
 }
 
-/// The voxels of all blocks.
+/// What the segments in a voxel get of what happened to it, for each length of hair.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Dealt {
+    /// Room between hairs [kg/m].
+    pub between: f64,
+    /// Water that came in [kg/m]; or the part of its water that left.
+    pub gained: f64,
+    pub lost: f64,
+    /// How far the voxel is within the liquid.
+    pub submerged: f32,
+    /// Whether there is liquid near it, and whether some came in.
+    pub touched: bool,
+    pub took: bool,
+}
+
+/// What the segments in a voxel share once they have run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Run {
+    /// Part of its water that leaves as drops.
+    pub leaving: f64,
+    /// Free water for each length of hair [kg/m].
+    pub free: f64,
+}
+
+/// All voxels that hold hair.
 #[derive(Debug, Default)]
 pub(super) struct Voxels {
     pub all: Vec<Voxel>,
     /// Length of the segment that ends at each vertex as the grid has it [m].
     pub lengths: Vec<f64>,
+    /// What segments look up, in as little memory as it takes.
+    pub dealt: Vec<Dealt>,
+    pub run: Vec<Run>,
+    /// Voxels that hold more than they can.
+    pub over: Vec<bool>,
+    /// Liquid near each voxel, as it is counted.
+    pub counted: Vec<AtomicU64>,
+    /// Liquid particles that have voxels around them.
+    pub beside: Vec<bool>,
     brought: Vec<Brought>,
+    /// Water around each segment for each length of it, and that part of it that is free [kg/m].
+    held: Vec<[f64; 2]>,
 }
 
 impl Voxels {
@@ -93,10 +123,10 @@ impl Voxels {
             for ((length, brought), i) in lengths.iter_mut().zip(brought).zip(share.vertices.clone()) {
                 *length = share.of(i).iter().map(|portion| f64::from(portion.length)).sum();
                 if *length > 0.0 {
-                    let way = positions[i] - positions[i - 1];
+                    let (way, share) = (positions[i] - positions[i - 1], 1.0 / *length);
                     *brought = Brought {
-                        water: water.around[i] / *length,
-                        hair: f64::from(hair.masses[i]) / *length,
+                        water: water.around[i] * share,
+                        hair: f64::from(hair.masses[i]) * share,
                         along: (way * (1.0 / way.length_squared().max(1e-30).sqrt())).as_vec3(),
                         velocity: ((velocities[i] + velocities[i - 1]) * 0.5).as_vec3(),
                         oil: water.oil[i],
@@ -105,69 +135,94 @@ impl Voxels {
                 }
             }
         });
-        self.all.resize(grid.blocks() * BLOCK, Voxel::default());
+        self.all.resize(grid.voxels(), Voxel::default());
         let brought = &self.brought;
         let volume = grid.edge().powi(3);
-        self.all.par_chunks_mut(BLOCK).enumerate().for_each(|(block, voxels)| {
-            voxels.fill(Voxel::default());
-            // Sum of the squared lengths of hairs: what each has of itself in its voxel.
-            let mut squares = [0.0; BLOCK];
-            let (mut last, mut run) = (Portion { voxel: u32::MAX, segment: 0, length: 0.0 }, 0.0);
-            for portion in grid.portions(block) {
-                let length = f64::from(portion.length);
-                let cell = portion.voxel as usize % BLOCK;
-                let (voxel, brought) = (&mut voxels[cell], &brought[portion.segment as usize]);
-                let fibre = &hair.fibres[brought.groom as usize];
-                // Segments of a strand follow each other; between two strands there is a root.
-                let goes_on = portion.voxel == last.voxel && portion.segment <= last.segment + 1;
-                run = if goes_on { run } else { 0.0 };
-                squares[cell] += fibre.hairs * length * (2.0 * run + length);
-                (last, run) = (*portion, run + length);
-                let (hairs, weight) = (fibre.hairs * length, fibre.hairs as f32 * portion.length);
-                let (u, l) = (brought.along, brought.along * weight);
-                let tensor = [l.x * u.x, l.y * u.y, l.z * u.z, l.x * u.y, l.x * u.z, l.y * u.z];
-                voxel.directions.iter_mut().zip(tensor).for_each(|(sum, value)| *sum += value);
-                voxel.length += hairs;
-                voxel.water += brought.water * length;
-                voxel.between += fibre.between * brought.hair * length;
-                voxel.around += fibre.around * brought.hair * length;
-                voxel.velocity += brought.velocity.as_dvec3() * hairs;
-                voxel.oil += brought.oil * weight;
-                voxel.segments += 1;
-            }
-            for (voxel, squares) in voxels.iter_mut().zip(squares).filter(|(voxel, _)| voxel.exists()) {
-                voxel.velocity /= voxel.length;
-                voxel.oil /= voxel.length as f32;
+        self.all.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, voxels)| {
+            for (voxel, number) in voxels.iter_mut().zip(chunk * CHUNK..) {
+                let mut sum = Voxel::default();
+                // Sum of the squared lengths of hairs: what each has of itself in its voxel.
+                let (mut squares, mut run, mut last) = (0.0, 0.0, None);
+                for portion in grid.within(number) {
+                    let length = f64::from(portion.length);
+                    let brought = &brought[portion.segment as usize];
+                    let fibre = &hair.fibres[brought.groom as usize];
+                    // Segments of a strand follow each other; between two strands there is a root.
+                    let goes_on = last.is_some_and(|last: u32| portion.segment <= last + 1);
+                    run = if goes_on { run } else { 0.0 };
+                    squares += fibre.hairs * length * (2.0 * run + length);
+                    (last, run) = (Some(portion.segment), run + length);
+                    let (hairs, weight) = (fibre.hairs * length, fibre.hairs as f32 * portion.length);
+                    let (u, l) = (brought.along, brought.along * weight);
+                    let tensor = [l.x * u.x, l.y * u.y, l.z * u.z, l.x * u.y, l.x * u.z, l.y * u.z];
+                    sum.directions.iter_mut().zip(tensor).for_each(|(sum, value)| *sum += value);
+                    sum.length += hairs;
+                    sum.water += brought.water * length;
+                    sum.between += fibre.between * brought.hair * length;
+                    sum.around += fibre.around * brought.hair * length;
+                    sum.velocity += brought.velocity.as_dvec3() * hairs;
+                    sum.oil += brought.oil * weight;
+                    sum.segments += 1;
+                }
+                sum.velocity /= sum.length;
+                sum.oil /= sum.length as f32;
                 // A hair is not its own neighbour.
-                let others = (voxel.length - squares / voxel.length) / volume;
-                voxel.between *= sharing(&hair.medium, voxel.segments, others);
+                let others = (sum.length - squares / sum.length) / volume;
+                sum.between *= sharing(&hair.medium, sum.segments, others);
                 // No more water between hairs than there is space.
-                voxel.between = voxel.between.min(hair.medium.liquid_density * volume);
+                sum.between = sum.between.min(hair.medium.liquid_density * volume);
+                *voxel = sum;
             }
+        });
+    }
+
+    /// Makes ready what segments get of what came into their voxels and left them.
+    pub fn deal(&mut self) {
+        self.dealt.resize(self.all.len(), Dealt::default());
+        self.dealt.par_iter_mut().zip(&self.all).with_min_len(CHUNK).for_each(|(dealt, voxel)| {
+            let share = 1.0 / voxel.length;
+            *dealt = Dealt {
+                between: voxel.between * share,
+                gained: voxel.change.max(0.0) * share,
+                // Rounding may leave a voxel a little less than it gives.
+                lost: if voxel.change < 0.0 { (-voxel.change / voxel.water).min(1.0) } else { 0.0 },
+                submerged: voxel.submerged() as f32,
+                touched: voxel.near > 0.0,
+                took: voxel.taken > 0.0,
+            };
         });
     }
 
     /// Adds up the water again, and that part of it that is free, after strands have run.
     pub fn gather_free(&mut self, water: &HairWater, grid: &Grid) {
-        let lengths = &self.lengths;
-        self.all.par_chunks_mut(BLOCK).enumerate().for_each(|(block, voxels)| {
-            for voxel in &mut *voxels {
-                (voxel.water, voxel.free) = (0.0, 0.0);
+        let Self { all, lengths, run, over, held, .. } = self;
+        held.resize(lengths.len(), [0.0; 2]);
+        let segments = held.par_iter_mut().zip(&*lengths).zip(&water.around).zip(&water.free);
+        segments.with_min_len(CHUNK).for_each(|(((held, length), around), free)| {
+            // Nothing lies at a root, and nobody asks for it.
+            let share = 1.0 / length;
+            *held = [around * share, free * share];
+        });
+        run.resize(all.len(), Run::default());
+        over.resize(all.len(), false);
+        let voxels = all.par_iter_mut().zip(run).zip(over).enumerate();
+        voxels.with_min_len(CHUNK).for_each(|(number, ((voxel, run), over))| {
+            let (mut water, mut free) = (0.0, 0.0);
+            for portion in grid.within(number) {
+                let (length, held) = (f64::from(portion.length), held[portion.segment as usize]);
+                water += held[0] * length;
+                free += held[1] * length;
             }
-            for portion in grid.portions(block) {
-                let i = portion.segment as usize;
-                let voxel = &mut voxels[portion.voxel as usize % BLOCK];
-                let part = f64::from(portion.length) / lengths[i];
-                voxel.water += water.around[i] * part;
-                voxel.free += water.free[i] * part;
-            }
+            voxel.water = water;
+            *run = Run { leaving: 0.0, free: free / voxel.length };
+            *over = water > voxel.capacity();
         });
     }
 
     /// Bytes held.
     pub fn memory(&self) -> usize {
-        self.all.capacity() * size_of::<Voxel>()
-            + self.lengths.capacity() * 8
+        self.all.capacity() * (size_of::<Voxel>() + size_of::<Dealt>() + size_of::<Run>() + 1)
+            + self.lengths.capacity() * (8 + 16)
             + self.brought.capacity() * size_of::<Brought>()
     }
 }
