@@ -18,13 +18,15 @@
 //!
 //! Bridges last from step to step; new ones are looked for in a part of the strands at a time.
 
-use super::grid::{Grid, hand_out};
+use super::grid::{Grid, Portion, hand_out};
 use super::{Hair, HairScratch, HairWater, Medium, WIDEST, WIDEST_SAID};
 use crate::collision::segments::Segment;
 use crate::error::{PhysicsError, check};
 use crate::wetting::filled;
+use drench_math::ordered;
 use glam::{DVec3, IVec3, Vec3};
 use rayon::prelude::*;
+use wide::f32x8;
 
 /// Bridges of a vertex at most.
 pub(super) const BRIDGES: usize = 4;
@@ -119,7 +121,7 @@ impl Bond {
 }
 
 /// Parts of the hair that act on each other in turn, an even number.
-const PARTS: usize = 32;
+const PARTS: usize = 16;
 
 /// Bridges of the vertices of a part, from far to near, by part of the segment.
 type Bonds = [[Vec<Bond>; PARTS]; NEARER.len() + 1];
@@ -131,7 +133,99 @@ pub(super) struct Work {
     bonds: Vec<Bonds>,
     /// First vertex of each part, and the vertex count: strands are whole.
     parts: Vec<usize>,
-    saturation: Vec<f32>,
+    coats: Vec<Coat>,
+    lanes: Lanes,
+}
+
+/// What a vertex is, and the segment that ends there, beside where it is: together, because they are asked for together.
+#[derive(Clone, Copy, Debug, Default)]
+struct Coat {
+    /// The part of the room for water around it that is filled.
+    saturation: f32,
+    /// Radius of the strand [m].
+    radius: f32,
+}
+
+/// Segments that are tested at once.
+const WIDTH: usize = 8;
+/// Eights that one task makes.
+const EIGHTS: usize = 256;
+
+/// Eight segments, coordinates apart: where they end, the way back to where they begin, and one over its square. Nothing is near a NaN.
+#[derive(Clone, Copy, Debug)]
+struct Eight {
+    to: [f32x8; 3],
+    back: [f32x8; 3],
+    inverse: f32x8,
+    /// The vertices at which they end.
+    segments: [u32; WIDTH],
+}
+
+impl Eight {
+    fn new(portions: &[Portion], points: &[Vec3]) -> Self {
+        let (mut to, mut back, mut inverse) = ([[f32::NAN; WIDTH]; 3], [[0.0; WIDTH]; 3], [0.0; WIDTH]);
+        let mut segments = [NONE; WIDTH];
+        for (lane, portion) in portions.iter().take(WIDTH).enumerate() {
+            let j = portion.segment as usize;
+            let way = points[j - 1] - points[j];
+            for axis in 0..3 {
+                (to[axis][lane], back[axis][lane]) = (points[j][axis], way[axis]);
+            }
+            // A segment without any length is a point.
+            inverse[lane] = 1.0 / way.length_squared().max(f32::MIN_POSITIVE);
+            segments[lane] = portion.segment;
+        }
+        Self { to: to.map(f32x8::new), back: back.map(f32x8::new), inverse: f32x8::new(inverse), segments }
+    }
+
+    /// Which of them may come within the square `limit` [m2] of a point, as bits.
+    #[inline(always)]
+    fn near(&self, point: [f32x8; 3], limit: f32x8) -> u32 {
+        let [x, y, z] = std::array::from_fn(|axis| point[axis] - self.to[axis]);
+        let [u, v, w] = self.back;
+        let place = (x * u + y * v + z * w) * self.inverse;
+        let place = place.fast_max(f32x8::ZERO).fast_min(f32x8::ONE);
+        let (x, y, z) = (x - u * place, y - v * place, z - w * place);
+        (x * x + y * y + z * z).simd_lt(limit).to_bitmask()
+    }
+}
+
+/// The segments of all voxels, voxel by voxel, in single precision: what is far away is told by it, and all else looked at again.
+#[derive(Debug, Default)]
+struct Lanes {
+    /// How much farther two points may seem to be than they are [m].
+    slack: f64,
+    points: Vec<Vec3>,
+    eights: Vec<Eight>,
+}
+
+impl Lanes {
+    /// Takes over the segments of a grid.
+    fn fill(&mut self, grid: &Grid, positions: &[DVec3]) {
+        let none = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let span = |range: std::ops::Range<usize>| {
+            positions[range].iter().fold(none, |(low, high), &p| (low.min(p), high.max(p)))
+        };
+        let (low, high) = ordered::reduce(positions.len(), none, span, |a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let Self { slack, points, eights } = self;
+        let middle = 0.5 * (low + high);
+        // A coordinate is off by 6e-8 of this at most, and a distance by a few times as much.
+        *slack = 1e-6 * (high - low).max_element();
+        points.resize(positions.len(), Vec3::ZERO);
+        ordered::fill(points, |i| (positions[i] - middle).as_vec3());
+        let portions = grid.portions();
+        eights.resize(portions.len().div_ceil(WIDTH), Eight::new(&[], &[]));
+        let own = eights.par_iter_mut().zip(portions.par_chunks(WIDTH)).with_min_len(EIGHTS);
+        own.for_each(|(eight, portions)| *eight = Eight::new(portions, points));
+    }
+
+    /// Those of the portions in this range that may come within the square `limit` [m2] of a point: eight by eight, which of them, as bits.
+    #[inline(always)]
+    fn near(&self, range: std::ops::Range<usize>, number: usize, point: [f32x8; 3], limit: f32x8) -> u32 {
+        let first = number * WIDTH;
+        let (from, to) = (range.start.saturating_sub(first), (range.end - first).min(WIDTH));
+        self.eights[number].near(point, limit) & ((1_u32 << to) - (1_u32 << from))
+    }
 }
 
 /// Part of a strand, from its tip, that counts when it is asked whether two strands hang together.
@@ -165,24 +259,29 @@ pub fn clumps(
         }
         strand
     }
-    let near_tip = |strand: usize| {
+    let near_tip = &|strand: usize| {
         let (root, end) = (hair.offsets[strand] as usize, hair.offsets[strand + 1] as usize);
         end - ((TIP * (end - root) as f64) as usize).max(1)..end
     };
-    let closed = |i: usize, segment: usize| {
+    let closed = &|i: usize, segment: usize| {
         let (i, j) = (i - vertices.start, segment - vertices.start);
         let nearest = Segment { from: positions[j - 1], to: positions[j] }.nearest(positions[i]);
-        positions[i].distance(nearest) - f64::from(radii[i] + radii[j]) <= CLOSED * cohesion.reach
+        (positions[i] - nearest).length_squared().sqrt() - f64::from(radii[i] + radii[j]) <= CLOSED * cohesion.reach
     };
-    for strand in strands.clone() {
+    let within = &strands;
+    let joined = |strand: usize| {
         let bridges = near_tip(strand).flat_map(|i| water.bridges[i].map(|segment| (i, segment)));
-        for (i, segment) in bridges.filter(|&(_, segment)| segment != NONE).map(|(i, segment)| (i, segment as usize)) {
+        let bridges = bridges.filter(|&(_, segment)| segment != NONE).map(|(i, segment)| (i, segment as usize));
+        bridges.filter_map(move |(i, segment)| {
             let other = hair.strands[segment] as usize;
-            if strands.contains(&other) && near_tip(other).contains(&segment) && closed(i, segment) {
-                let (a, b) = (leader(&mut leaders, strand - first), leader(&mut leaders, other - first));
-                leaders[a.max(b)] = a.min(b);
-            }
-        }
+            let hang = within.contains(&other) && near_tip(other).contains(&segment) && closed(i, segment);
+            hang.then_some([strand, other])
+        })
+    };
+    let joined: Vec<[usize; 2]> = strands.clone().into_par_iter().flat_map_iter(joined).collect();
+    for pair in joined {
+        let [a, b] = pair.map(|strand| leader(&mut leaders, strand - first));
+        leaders[a.max(b)] = a.min(b);
     }
     (0..strands.len()).filter(|&strand| leaders[strand] == strand).count() as u64
 }
@@ -197,8 +296,8 @@ pub fn cling(
     dt: f64,
 ) -> Result<u64, PhysicsError> {
     check("dt", dt, "positive", |x| x > 0.0)?;
-    let thickest = strands.radii.iter().fold(0.0_f32, |most, radius| most.max(*radius));
-    cohesion.check(&hair.medium, f64::from(thickest))?;
+    let thickest = ordered::max(strands.radii.len(), 0.0, |i| f64::from(strands.radii[i]));
+    cohesion.check(&hair.medium, thickest)?;
     let vertices = hair.masses.len();
     for (what, got) in [
         ("positions", strands.positions.len()),
@@ -214,9 +313,10 @@ pub fn cling(
         return Ok(0);
     }
     let HairScratch { grid, bonds: work, .. } = scratch;
-    work.saturate(hair, water);
+    work.coat(hair, water, strands.radii);
     work.part(hair);
-    let scene = Scene { hair, grid, cohesion, saturation: &work.saturation, strands: &strands, thickest, dt };
+    work.lanes.fill(grid, strands.positions);
+    let scene = Scene { hair, grid, cohesion, coats: &work.coats, lanes: &work.lanes, strands: &strands, thickest, dt };
     let phase = water.phase % (2 * PATIENCE);
     water.phase = water.phase.wrapping_add(1);
     let Work { bonds, parts, .. } = work;
@@ -244,15 +344,17 @@ pub fn cling(
 }
 
 impl Work {
-    /// The part of the room for water around each segment that is filled.
-    fn saturate(&mut self, hair: &Hair, water: &HairWater) {
-        self.saturation.clear();
+    /// Makes ready what is asked for often.
+    fn coat(&mut self, hair: &Hair, water: &HairWater, radii: &[f32]) {
+        self.coats.resize(radii.len(), Coat::default());
         for (groom, fibre) in hair.fibres.iter().enumerate() {
-            let room = fibre.between + fibre.around;
-            self.saturation.par_extend(hair.vertices(groom).into_par_iter().map(|i| {
+            let (vertices, room) = (hair.vertices(groom), fibre.between + fibre.around);
+            let first = vertices.start;
+            ordered::fill(&mut self.coats[vertices], |k| {
+                let i = first + k;
                 let most = room * f64::from(hair.masses[i]);
-                filled(water.around[i], most) as f32
-            }));
+                Coat { saturation: filled(water.around[i], most) as f32, radius: radii[i] }
+            });
         }
     }
 
@@ -321,17 +423,18 @@ struct Scene<'a> {
     hair: &'a Hair,
     grid: &'a Grid,
     cohesion: &'a Cohesion,
-    saturation: &'a [f32],
+    coats: &'a [Coat],
+    lanes: &'a Lanes,
     strands: &'a Clinging<'a>,
     /// Largest radius [m].
-    thickest: f32,
+    thickest: f64,
     dt: f64,
 }
 
 impl Scene<'_> {
     /// How much water a vertex and a segment share, 0 to 1.
     fn shared(&self, i: usize, segment: usize) -> f64 {
-        0.5 * f64::from(self.saturation[i] + self.saturation[segment])
+        0.5 * f64::from(self.coats[i].saturation + self.coats[segment].saturation)
     }
 
     /// Where a vertex and a segment are closest.
@@ -354,7 +457,7 @@ impl Scene<'_> {
 
     /// Distance of axes in contact [m].
     fn contact(&self, i: usize, segment: usize) -> f64 {
-        f64::from(self.strands.radii[i] + self.strands.radii[segment])
+        f64::from(self.coats[i].radius + self.coats[segment].radius)
     }
 
     /// Bridges that are too long break. One that has slid to the end of its segment goes on to the next. The others act.
@@ -388,27 +491,36 @@ impl Scene<'_> {
     /// Looks for the nearest strands within reach, as many as a vertex can hold.
     fn look_around(&self, i: usize, bridges: &mut [u32; BRIDGES], enter: &mut impl FnMut(usize, Bond)) {
         // A vertex shares the water of the segment that ends there; a root has none.
-        if self.saturation[i] < LEAST as f32 {
+        if self.coats[i].saturation < LEAST as f32 {
             return;
         }
         let x = self.strands.positions[i];
-        let reach = self.cohesion.reach + f64::from(self.strands.radii[i] + self.thickest);
+        let reach = self.cohesion.reach + f64::from(self.coats[i].radius) + self.thickest;
         let (low, high) = self.grid.around(x, reach);
+        let point = self.lanes.points[i].to_array().map(f32x8::splat);
         let mut found = [(f64::INFINITY, NONE); BRIDGES];
+        let mut limit = self.within(reach);
         for z in low.z..=high.z {
             for y in low.y..=high.y {
                 for x in low.x..=high.x {
                     let Some(voxel) = self.grid.voxel(IVec3::new(x, y, z)) else { continue };
-                    for portion in self.grid.within(voxel) {
-                        let j = portion.segment as usize;
-                        let distance = self.meet(i, j).square;
+                    let portions = self.grid.range(voxel);
+                    for number in portions.start / WIDTH..portions.end.div_ceil(WIDTH) {
                         // Most are too far, whatever they are.
-                        if distance < reach * reach
-                            && distance < self.reach(i, j)
-                            && !self.same_strand(i as u32, j)
-                            && !bridges.iter().any(|&bridge| self.same_strand(bridge, j))
-                        {
-                            self.rank(&mut found, (distance, j as u32));
+                        let mut near = self.lanes.near(portions.clone(), number, point, limit);
+                        while near != 0 {
+                            let j = self.lanes.eights[number].segments[near.trailing_zeros() as usize % WIDTH] as usize;
+                            near &= near - 1;
+                            let distance = self.meet(i, j).square;
+                            if distance < reach * reach
+                                && distance <= found[BRIDGES - 1].0
+                                && distance < self.reach(i, j)
+                                && !self.same_strand(i as u32, j)
+                                && !bridges.iter().any(|&bridge| self.same_strand(bridge, j))
+                            {
+                                self.rank(&mut found, (distance, j as u32));
+                                limit = self.within(found[BRIDGES - 1].0.sqrt().min(reach));
+                            }
                         }
                     }
                 }
@@ -420,6 +532,12 @@ impl Scene<'_> {
             *bridge = j;
             self.bond(i, j, &self.meet(i, j as usize), enter);
         }
+    }
+
+    /// Square of a distance [m], so that no segment is left out for want of precision [m2].
+    #[inline(always)]
+    fn within(&self, distance: f64) -> f32x8 {
+        f32x8::splat((1.000_01 * (distance + self.lanes.slack).powi(2)) as f32)
     }
 
     /// Whether a bridge leads to the strand of segment `j`.
@@ -436,7 +554,12 @@ impl Scene<'_> {
         } else if candidate < found[BRIDGES - 1] {
             found[BRIDGES - 1] = candidate;
         }
-        found.sort_unstable_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
+        // One is out of place: it goes down to where it belongs.
+        for k in (1..BRIDGES).rev() {
+            if found[k] < found[k - 1] {
+                found.swap(k, k - 1);
+            }
+        }
     }
 
     /// Enters the bridge as it acts now, and how near it is.
@@ -446,13 +569,14 @@ impl Scene<'_> {
         let distance = meeting.square.sqrt();
         // Axes that cross have no side: any direction across the segment will do.
         let across = || way.any_orthogonal_vector().normalize_or(DVec3::X);
-        let normal = if distance > 1e-12 { meeting.offset / distance } else { across() };
+        let normal = if distance > 1e-12 { meeting.offset * (1.0 / distance) } else { across() };
         let (gap, shared) = (distance - self.contact(i, j), self.shared(i, j));
         let reach = self.cohesion.reach * shared;
+        let touching = 1.0 / (TOUCHING * self.dt);
         let speed = if gap > 0.0 {
-            ((reach - gap) / CLOSING).min(gap / (TOUCHING * self.dt))
+            ((reach - gap) * (1.0 / CLOSING)).min(gap * touching)
         } else {
-            gap / PARTING.max(TOUCHING * self.dt)
+            gap * touching.min(1.0 / PARTING)
         };
         // Across the gap at the end of the step.
         let strength = shared * (1.0 - (gap - speed * self.dt).max(0.0) / reach);

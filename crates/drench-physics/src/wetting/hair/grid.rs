@@ -246,7 +246,18 @@ impl Grid {
 
     /// The portions in a voxel.
     pub(super) fn within(&self, voxel: usize) -> &[Portion] {
-        &self.entries[self.cells[voxel] as usize..self.cells[voxel + 1] as usize]
+        &self.entries[self.range(voxel)]
+    }
+
+    /// Where the portions in a voxel are among those of all.
+    #[inline]
+    pub(super) fn range(&self, voxel: usize) -> std::ops::Range<usize> {
+        self.cells[voxel] as usize..self.cells[voxel + 1] as usize
+    }
+
+    /// The portions in all voxels, voxel by voxel.
+    pub(super) fn portions(&self) -> &[Portion] {
+        &self.entries
     }
 
     /// Number of voxels that hold hair.
