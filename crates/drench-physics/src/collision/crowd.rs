@@ -1,7 +1,8 @@
 //! The capsules of a block of cells, and which of them meet.
 //!
 //! In every cell all are held against all, in single precision with a margin: first whether the lines of their axes come within reach, which says no to
-//! nineteen of twenty, then, for those that are left, the axes themselves and whether it is this cell that they meet in.
+//! nineteen of twenty, and whether they share a layer of the cell in each direction, which says no to two thirds of the rest: lines may come close
+//! outside of it. Then, for those that are left, the axes themselves and whether it is this cell that they meet in.
 
 use super::search::{LOCAL, Member, Piece};
 use wide::{f32x8, i32x8, u32x8};

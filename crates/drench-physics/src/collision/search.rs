@@ -4,7 +4,7 @@
 //! the sum of the radii; then the point that divides the shortest connection in the ratio of the radii lies in both
 //! capsules, so that both are entered in the cell of this point. There the pair is looked for, in single precision with a margin, so that the search
 //! is complete for any size of cells. The few that lie so close to a border that two cells may claim them are next to each other once the pairs
-//! are sorted. What is left is decided in double precision.
+//! are sorted. What is left is decided in double precision, by whoever fetches both from memory anyway.
 //!
 //! Cells may therefore be much smaller than a segment. A hair of 20 vertices has segments ten times as long as the
 //! distance to its neighbour: hundreds of segments end in a cube of a segment's length, and looking at the ends in
@@ -27,7 +27,7 @@ use rayon::prelude::*;
 /// Capsules up to which their boxes are sorted along an axis instead ([`super::sweep`]).
 const FEW: usize = 2048;
 /// Edge of a cell as a fraction of the mean length of an axis, and in mean radii; their sum is taken.
-const CELL: (f64, f64) = (0.35, 4.0);
+const CELL: (f64, f64) = (0.45, 4.0);
 /// Entries per capsule at most, on average; cells are made larger until they fit.
 const ENTRIES: f64 = 40.0;
 /// Entries per block that are aimed at.
