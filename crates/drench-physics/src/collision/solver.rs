@@ -412,8 +412,8 @@ impl Link {
         let direction = Lane3 { x: choose(now.x, start.x), y: choose(now.y, start.y), z: choose(now.z, start.z) };
         // One step of Newton's method on |now|^2 = |came|^2: no square root.
         let correction = direction * (excess / (Lane::splat(2.0) * choose(size, along) * (wa + wb)));
-        // What is not finite differs from itself by something that is not 0.
-        let off = correction - correction;
+        // What is not finite is not 0 when it is multiplied by 0.
+        let off = correction * Lane::ZERO;
         let known = wrong & (off.x + off.y + off.z).simd_eq(Lane::ZERO);
         let keep = |new: Lane3, old: Lane3| {
             let keep = |new: Lane, old: Lane| known.select(new, old);
