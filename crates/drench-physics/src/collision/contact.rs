@@ -131,6 +131,13 @@ impl Contact {
         (0..4).map(|k| inverse_masses[vertices[k]] * weights[k] * weights[k] * times(vertices[k])).sum()
     }
 
+    /// Fills in the mass that a push meets, with each vertex's answer multiplied.
+    #[inline]
+    pub fn weigh(&mut self, inverse_masses: &[f64], times: impl Fn(usize) -> f64) {
+        let answer = self.answer(inverse_masses, times);
+        self.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
+    }
+
     /// One step of projected relaxation towards no approach and, within Coulomb's cone, no slip; `relative` is what the
     /// corrections so far have made of the motion. Returns the push.
     #[inline]

@@ -1,7 +1,8 @@
 //! The capsules of a block of cells, and which of them meet.
 //!
 //! In every cell all are held against all, in single precision with a margin: first whether the lines of their axes come within reach, which says no to
-//! nineteen of twenty, then, for those that are left, the axes themselves and whether it is this cell that they meet in.
+//! nineteen of twenty, and whether they share a layer of the cell in each direction, which says no to two thirds of the rest: lines may come close
+//! outside of it. Then, for those that are left, the axes themselves and whether it is this cell that they meet in.
 
 use super::search::{LOCAL, Member, Piece};
 use wide::{f32x8, i32x8, u32x8};
@@ -19,19 +20,27 @@ const BLUR: f32 = 5e-5;
 const FAR: f32 = 16.0;
 /// (x + y)^2 <= (1 + d) x^2 + (1 + 1 / d) y^2: how much of a margin the distance of lines gets for the sake of its blur.
 const WIDER: f32 = 0.1;
+/// Layers that a cell is divided into in each direction are bits of a number, one direction after the other, each with one more bit for what is
+/// carried over.
+const FINE: u32 = 3;
+const DIRECTION: u32 = (1 << FINE) + 1;
+const CARRY: u32 = (1 | 1 << DIRECTION | 1 << (2 * DIRECTION)) << (1 << FINE);
+const LAYERS: u32 = CARRY - (CARRY >> (1 << FINE));
 /// Cells of a block.
 const CELLS: usize = 1 << (3 * LOCAL);
 
 /// The capsules of a block, sorted by cell, side by side.
 #[derive(Debug, Default)]
 pub struct Crowd {
-    /// The cells of every member, one member after the other, and where they end.
-    cells: Vec<u16>,
+    /// The cells of every member and where it is in them, one member after the other, and where they end.
+    cells: Vec<[u32; 2]>,
     ends: Vec<u32>,
     /// Where each cell begins, and the end.
     starts: Vec<u32>,
     /// Who is in a cell, and which one it is; eight more than there are.
     places: Vec<[u32; 2]>,
+    /// Where each is in its cell.
+    extents: Vec<u32>,
     /// The members. One that does not follow the one before it on its strand leaves a gap, so that neighbours on a strand are known by their numbers.
     members: Vec<Member>,
     /// The line that a member's axis lies on: its direction u, its moment c x u about the middle of the block, and the radius; counted in cells.
@@ -42,7 +51,7 @@ pub struct Crowd {
 impl Crowd {
     /// Collects a block from all pieces and sorts it by cell; false if nobody is there to meet.
     pub fn take(&mut self, pieces: &[Piece], block: usize) -> bool {
-        let Self { cells, ends, starts, places, members, lines, .. } = self;
+        let Self { cells, ends, starts, places, extents, members, lines, .. } = self;
         ends.clear();
         members.clear();
         lines.clear();
@@ -54,7 +63,7 @@ impl Crowd {
             }
             next = member.index + 1;
             if cells.len() < count + CELLS + 2 {
-                cells.resize(2 * (count + CELLS), 0);
+                cells.resize(2 * (count + CELLS), [0; 2]);
             }
             count += cells_of(member, &mut cells[count..]);
             members.push(*member);
@@ -65,7 +74,7 @@ impl Crowd {
         }
         starts.clear();
         starts.resize(CELLS + 1, 0);
-        cells[..count].iter().for_each(|&cell| starts[usize::from(cell) + 1] += 1);
+        cells[..count].iter().for_each(|&[cell, _]| starts[cell as usize + 1] += 1);
         // Apart from the loop above, so that one root does not wait for the other.
         lines.extend(members.iter().map(line_of));
         for cell in 0..CELLS {
@@ -73,11 +82,14 @@ impl Crowd {
         }
         places.clear();
         places.resize(count + 8, [0; 2]);
+        extents.clear();
+        extents.resize(count + 8, 0);
         let mut from = 0;
         for (&to, member) in ends.iter().zip(0..) {
-            for &cell in &cells[from..to as usize] {
-                let at = &mut starts[usize::from(cell)];
-                places[*at as usize] = [member, u32::from(cell)];
+            for &[cell, extent] in &cells[from..to as usize] {
+                let at = &mut starts[cell as usize];
+                places[*at as usize] = [member, cell];
+                extents[*at as usize] = extent;
                 *at += 1;
             }
             from = to as usize;
@@ -116,12 +128,10 @@ impl Crowd {
         let last = (eight + 7).min(end - 1);
         let [vx, vy, vz, nx, ny, nz, reach, _] =
             f32x8::transpose(std::array::from_fn(|k| f32x8::new(self.lines[self.places[eight + k][0] as usize])));
+        let extent = u32x8::new(std::array::from_fn(|k| self.extents[eight + k]));
         let blur = f32x8::splat((1.0 + 1.0 / WIDER) * BLUR * BLUR);
         near.reserve(last - begin);
-        let mut next = self.places[begin][0];
-        for i in begin..last {
-            let one = next;
-            next = self.places[i + 1][0];
+        let close = |one: u32, own: u32| {
             let [ux, uy, uz, mx, my, mz, radius, _] = self.lines[one as usize].map(f32x8::splat);
             // (u x v) . (d - c) = -(u . (d x v) + v . (c x u)), which is the distance of the lines times the sine of their angle.
             let apart = ux.mul_add(nx, uy.mul_add(ny, uz * nz)) + vx.mul_add(mx, vy.mul_add(my, vz * mz));
@@ -129,8 +139,23 @@ impl Crowd {
             let sine = cosine.mul_neg_add(cosine, f32x8::splat(1.0 + ROUNDING));
             let reach = reach + radius;
             let close = (apart * apart).simd_le((reach * reach).mul_add(sine, blur));
-            let passed = (i + 1 + usize::from(next == one + 1)).saturating_sub(eight);
-            near.note(i as u32, close.to_bitmask() & whole & (0xff << passed));
+            // A layer that both are in carries over; they share a place if one in each direction does.
+            let shared = (extent & u32x8::splat(own)) + u32x8::splat(LAYERS);
+            let met = (shared & u32x8::splat(CARRY)).simd_eq(u32x8::splat(CARRY));
+            close.to_bitmask() & met.to_bitmask() & whole
+        };
+        // Those before the last one in front of the eight have no neighbour among them.
+        let apart = eight.saturating_sub(1).max(begin);
+        for ((&[one, _], &own), i) in
+            self.places[begin..apart].iter().zip(&self.extents[begin..apart]).zip(begin as u32..)
+        {
+            near.note(i, close(one, own));
+        }
+        for i in apart..last {
+            let one = self.places[i][0];
+            let follows = self.places[i + 1][0] == one + 1;
+            let passed = (i + 1 + usize::from(follows)).saturating_sub(eight);
+            near.note(i as u32, close(one, self.extents[i]) & 0xff << passed);
         }
         near.unfold(eight as u32);
     }
@@ -199,10 +224,10 @@ impl Crowd {
     }
 }
 
-/// Writes down every cell of its block that a member passes through, and some at its corners: slab by slab across the longest side of its
-/// axis, all eight at a time. How many they are; two more may be written over.
+/// Writes down every cell of its block that a member passes through, and some at its corners, with the layers of the cell that it is in: slab
+/// by slab across the longest side of its axis, all eight at a time. How many they are; two more may be written over.
 #[inline]
-fn cells_of(member: &Member, cells: &mut [u16]) -> usize {
+fn cells_of(member: &Member, cells: &mut [[u32; 2]]) -> usize {
     let size = member.half.abs();
     let [a, b, c] = if size.x >= size.y && size.x >= size.z {
         [0, 1, 2]
@@ -217,37 +242,54 @@ fn cells_of(member: &Member, cells: &mut [u16]) -> usize {
     // The part of the axis whose surroundings may lie in each slab, from the centre.
     let from = (slabs - f32x8::splat(radius)).fast_max(f32x8::splat(-reach));
     let to = (slabs + f32x8::splat(1.0 + radius)).fast_min(f32x8::splat(reach));
+    // Counted in layers, from the lowest cell. Beyond the least and the most is as good as just beyond; just below 0 is as good as 0.
+    let layers = |low: f32x8, high: f32x8, least: f32, most: f32| {
+        let fine = f32x8::splat((1 << FINE) as f32);
+        let number = |x: f32x8, least: f32, most: f32| {
+            (x * fine).fast_max(f32x8::splat(least)).fast_min(f32x8::splat(most)).fast_trunc_int().to_array()
+        };
+        (number(low, 0.0, most + 1.0), number(high, least, most))
+    };
+    let radius = f32x8::splat(radius);
     let span = |k: usize| {
         let slope = f32x8::splat(if reach > 0.0 { half[k] / half[a] } else { 0.0 });
-        let (centre, radius) = (f32x8::splat(centre[k]), f32x8::splat(radius));
+        let centre = f32x8::splat(centre[k]);
         let (one, other) = (slope.mul_add(from, centre), slope.mul_add(to, centre));
-        let low = (one.fast_min(other) - radius).floor().fast_max(f32x8::ZERO);
-        let high = (one.fast_max(other) + radius).floor().fast_min(f32x8::splat(7.0));
-        // Beyond the block is as good as just beyond.
-        let number = |x: f32x8| x.fast_max(f32x8::splat(-1.0)).fast_min(f32x8::splat(8.0)).fast_trunc_int().to_array();
-        (number(low), number(high))
+        layers(one.fast_min(other) - radius, one.fast_max(other) + radius, -1.0, 63.0)
     };
     let ((b0, b1), (c0, c1)) = (span(b), span(c));
+    let (a0, a1) = layers(from - slabs - radius, to - slabs + radius, 0.0, 7.0);
     let [along, one, other] = [a, b, c].map(|axis| axis as u32 * LOCAL);
+    let directions = [a, b, c].map(|axis| axis as u32 * DIRECTION);
+    // All bits from one to another.
+    let bits = |from: i32, to: i32| !0_u64 << from & !0 >> (63 - to);
     let mut passed = from.simd_le(to).to_bitmask();
     let mut count = 0;
     while passed != 0 {
         let slab = passed.trailing_zeros() as usize;
         passed &= passed - 1;
-        let (wide, high) = (b1[slab] - b0[slab], c1[slab] - c0[slab]);
-        let corner = (slab << along) as i32 + (b0[slab] << one) + (c0[slab] << other);
-        if (wide | high) as u32 <= 1 {
+        let (y0, z0) = (b0[slab] >> FINE, c0[slab] >> FINE);
+        let (wide, high) = ((b1[slab] >> FINE) - y0, (c1[slab] >> FINE) - z0);
+        if (wide | high) < 0 {
+            continue;
+        }
+        let corner = (slab << along) as i32 + (y0 << one) + (z0 << other);
+        let own = (bits(a0[slab].min(7), a1[slab]) as u32) << directions[0];
+        let (across, up) = (bits(b0[slab], b1[slab]) >> (y0 << FINE), bits(c0[slab], c1[slab]) >> (z0 << FINE));
+        let layer = |all: u64, cell: i32, k: usize| ((all >> (cell << FINE)) as u32 & 0xff) << directions[k];
+        let place =
+            |y: i32, z: i32| [(corner + (y << one) + (z << other)) as u32, own | layer(across, y, 1) | layer(up, z, 2)];
+        if (wide | high) <= 1 {
             // One, two or four: which of them is a guess that would often be wrong, so all are written and as many counted.
-            let row = [corner as u16, (corner + (1 << one)) as u16];
-            cells[count..count + 2].copy_from_slice(&row);
+            cells[count..count + 2].copy_from_slice(&[place(0, 0), place(1, 0)]);
             count += 1 + wide as usize;
-            cells[count..count + 2].copy_from_slice(&row.map(|cell| cell + (1 << other)));
+            cells[count..count + 2].copy_from_slice(&[place(0, 1), place(1, 1)]);
             count += ((1 + wide) * high) as usize;
             continue;
         }
         for z in 0..=high {
             for y in 0..=wide {
-                cells[count] = (corner + (y << one) + (z << other)) as u16;
+                cells[count] = place(y, z);
                 count += 1;
             }
         }

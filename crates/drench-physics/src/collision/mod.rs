@@ -41,7 +41,7 @@ use crate::error::{PhysicsError, check};
 use contact::{Contact, Pair, Place};
 use glam::DVec3;
 use rayon::prelude::*;
-use search::{Capsule, Search};
+use search::{Capsule, Search, overlap};
 use segments::{Segment, approach, closest, length};
 use solver::{Incidence, Problem, solve, widen};
 use zones::{Zones, rigid_motion};
@@ -65,8 +65,6 @@ const SLOP: f64 = 0.01;
 const CHUNK: usize = 8192;
 /// Pairs whose ends are fetched before they are looked at.
 const FETCHED: usize = 32;
-/// Pairs that one task makes contacts of.
-const PAIRS: usize = 4096;
 
 /// How strands collide.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -166,7 +164,7 @@ impl Collisions {
         bodies.iter().try_for_each(check_body)?;
         self.gather(bodies, dt);
         self.look(false);
-        if self.search.found().is_empty() {
+        if self.search.runs().iter().all(Vec::is_empty) {
             return Ok(Tally::default());
         }
         self.find(false, |step, pair| step.meet(pair));
@@ -263,7 +261,7 @@ impl Collisions {
             sought.clone_from(shift);
         }
         self.enclose(again);
-        self.search.pairs(&self.capsules);
+        self.search.look(&self.capsules);
     }
 
     /// Puts a capsule around every segment halfway through the step; only around continuous ones if `again`.
@@ -278,7 +276,9 @@ impl Collisions {
                     continue;
                 }
                 let continuous = is_continuous(bodies, i);
-                let motion = |i: usize| after[i] + shift[i] - before[i];
+                // Nothing has been moved yet the first time.
+                let end = |i: usize| if again { after[i] + shift[i] } else { after[i] };
+                let motion = |i: usize| end(i) - before[i];
                 let middle = |i: usize| before[i] + 0.5 * motion(i);
                 let radius = f64::from(radii[i].max(radii[j]));
                 let thick = match continuous {
@@ -297,16 +297,16 @@ impl Collisions {
     /// Finds what `meet` makes of pairs that come close; `again` if corrections have moved them already.
     fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair) -> Option<Contact> + Sync) {
         let Self { search, found, before, after, shift, radii, capsules, bodies, .. } = self;
-        let pairs = search.found();
         let step = Step { before, after, shift: again.then_some(&shift[..]), radii, capsules, bodies };
-        found.resize_with(pairs.len().div_ceil(PAIRS), Vec::new);
-        found.par_iter_mut().zip(pairs.par_chunks(PAIRS)).for_each_init(Vec::new, |fetched, (found, pairs)| {
+        found.resize_with(search.runs().len(), Vec::new);
+        found.par_iter_mut().zip(search.runs()).for_each_init(Vec::new, |fetched, (found, pairs)| {
             found.clear();
             for some in pairs.chunks(FETCHED) {
                 // What comes from far away first, so that one does not wait for the other.
                 fetched.clear();
                 fetched.extend(some.iter().map(|&[i, j]| step.pair(i as usize, j as usize)));
-                found.extend(fetched.iter().filter_map(|pair| meet(&step, pair).filter(|_| !step.follow(pair))));
+                let close = fetched.iter().filter(|(_, capsules)| search.decided() || overlap(capsules.each_ref()));
+                found.extend(close.filter_map(|(pair, _)| meet(&step, pair).filter(|_| !step.follow(pair))));
             }
         });
     }
@@ -394,12 +394,13 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn pair(&self, i: usize, j: usize) -> Pair {
+    /// Two segments with the capsules that they were found with.
+    fn pair(&self, i: usize, j: usize) -> (Pair, [Capsule; 2]) {
         let motion = |i: usize| {
             let end = |i: usize| self.shift.map_or(self.after[i], |shift| self.after[i] + shift[i]);
             [Segment { from: self.before[i], to: self.before[i + 1] }, Segment { from: end(i), to: end(i + 1) }]
         };
-        Pair { vertices: [i, j], first: motion(i), second: motion(j) }
+        (Pair { vertices: [i, j], first: motion(i), second: motion(j) }, [i, j].map(|i| self.capsules[i]))
     }
 
     fn reach(&self, [i, j]: [usize; 2]) -> f64 {

@@ -4,7 +4,7 @@
 //! the sum of the radii; then the point that divides the shortest connection in the ratio of the radii lies in both
 //! capsules, so that both are entered in the cell of this point. There the pair is looked for, in single precision with a margin, so that the search
 //! is complete for any size of cells. The few that lie so close to a border that two cells may claim them are next to each other once the pairs
-//! are sorted. What is left is decided in double precision.
+//! are sorted. What is left is decided in double precision, by whoever fetches both from memory anyway.
 //!
 //! Cells may therefore be much smaller than a segment. A hair of 20 vertices has segments ten times as long as the
 //! distance to its neighbour: hundreds of segments end in a cube of a segment's length, and looking at the ends in
@@ -27,7 +27,7 @@ use rayon::prelude::*;
 /// Capsules up to which their boxes are sorted along an axis instead ([`super::sweep`]).
 const FEW: usize = 2048;
 /// Edge of a cell as a fraction of the mean length of an axis, and in mean radii; their sum is taken.
-const CELL: (f64, f64) = (0.35, 4.0);
+const CELL: (f64, f64) = (0.45, 4.0);
 /// Entries per capsule at most, on average; cells are made larger until they fit.
 const ENTRIES: f64 = 40.0;
 /// Entries per block that are aimed at.
@@ -40,6 +40,10 @@ const ALONG: f64 = (1 << LOCAL) as f64;
 const MOST_BITS: u32 = 6;
 /// Capsules that are entered in one piece.
 const PIECE: usize = 1 << 15;
+/// Capsules whose pairs are in one run.
+const RUN: usize = 1 << 12;
+/// Capsules that are looked at to choose the size of cells: a prime, so that they are not all at the same place of a strand.
+const SAMPLE: usize = 4093;
 /// Blocks that one task looks through.
 const TASK: usize = 64;
 /// How far cells reach beyond their borders when capsules are entered, in cells: more than any rounding.
@@ -91,9 +95,11 @@ impl Capsule {
 pub struct Search {
     pieces: Vec<Piece>,
     sweep: Sweep,
-    /// Pairs that may overlap, by the task that found them, and in order.
+    /// Pairs that may overlap, by the task that found them; and in ascending order, in runs of the lower index.
     parts: Vec<Vec<[u32; 2]>>,
-    maybe: Vec<[u32; 2]>,
+    runs: Vec<Vec<[u32; 2]>>,
+    /// Whether they are known to overlap.
+    decided: bool,
     found: Vec<[u32; 2]>,
 }
 
@@ -136,27 +142,44 @@ pub(super) struct Cells {
 }
 
 impl Search {
-    /// The pairs that were found last.
-    pub fn found(&self) -> &[[u32; 2]] {
-        &self.found
-    }
-
     /// Every pair of overlapping capsules, once, the lower index first, in ascending order. Capsules that follow each other share an end and are
     /// left out.
     pub fn pairs(&mut self, capsules: &[Capsule]) -> &[[u32; 2]] {
-        if capsules.len() > FEW {
-            return self.in_cells(capsules);
-        }
-        self.sweep.pairs(capsules, &mut self.found);
+        self.look(capsules);
+        self.found.clear();
+        let pairs = self.runs.iter().flatten();
+        self.found.extend(pairs.filter(|pair| self.decided || overlap(pair.map(|index| &capsules[index as usize]))));
         &self.found
     }
 
-    /// The same with cells.
-    fn in_cells(&mut self, capsules: &[Capsule]) -> &[[u32; 2]] {
-        let Self { pieces, parts, maybe, found, .. } = self;
-        found.clear();
+    /// Looks for the pairs, but leaves it open whether some that come very close overlap.
+    pub(super) fn look(&mut self, capsules: &[Capsule]) {
+        self.decided = capsules.len() <= FEW;
+        if self.decided {
+            self.runs.resize_with(1, Vec::new);
+            self.sweep.pairs(capsules, &mut self.runs[0]);
+        } else {
+            self.in_cells(capsules);
+        }
+    }
+
+    /// The pairs that were looked for last, in ascending order, in runs.
+    pub(super) fn runs(&self) -> &[Vec<[u32; 2]>] {
+        &self.runs
+    }
+
+    /// Whether these are known to overlap.
+    pub(super) fn decided(&self) -> bool {
+        self.decided
+    }
+
+    /// Fills the runs with cells.
+    fn in_cells(&mut self, capsules: &[Capsule]) {
+        let Self { pieces, parts, runs, .. } = self;
+        runs.resize_with(capsules.len().div_ceil(RUN), Vec::new);
+        runs.iter_mut().for_each(Vec::clear);
         let Some(cells) = Cells::for_capsules(capsules) else {
-            return found;
+            return;
         };
         let blocks = 1_usize << (3 * cells.bits);
         pieces.resize_with(capsules.len().div_ceil(PIECE), Piece::default);
@@ -174,17 +197,14 @@ impl Search {
                 }
             }
         });
-        maybe.clear();
-        parts.iter().for_each(|part| maybe.extend(part));
-        maybe.par_sort_unstable_by_key(|&[first, second]| u64::from(first) << 32 | u64::from(second));
-        // Met at the border of cells, or by way of several periods.
-        maybe.dedup();
-        let meet = |pair: &&[u32; 2]| {
-            let [first, second] = pair.map(|index| &capsules[index as usize]);
-            meeting_point(first, second).is_some()
-        };
-        found.par_extend(maybe.par_iter().filter(meet));
-        found
+        for &pair in parts.iter().flatten() {
+            runs[pair[0] as usize / RUN].push(pair);
+        }
+        runs.par_iter_mut().for_each(|run| {
+            run.sort_unstable_by_key(|&[first, second]| u64::from(first) << 32 | u64::from(second));
+            // Met at the border of cells, or by way of several periods.
+            run.dedup();
+        });
     }
 
     /// Bytes held now.
@@ -196,23 +216,21 @@ impl Search {
         };
         self.pieces.iter().map(piece).sum::<usize>()
             + self.sweep.memory()
-            + self.parts.iter().chain([&self.maybe, &self.found]).map(|part| part.capacity() * 8).sum::<usize>()
+            + self.parts.iter().chain(&self.runs).chain([&self.found]).map(|part| part.capacity() * 8).sum::<usize>()
     }
 }
 
 impl Cells {
     fn for_capsules(capsules: &[Capsule]) -> Option<Self> {
-        let add = |a: [f64; 3], b: [f64; 3]| [a[0] + b[0], a[1] + b[1], a[2] + b[2]];
-        let part = |range: std::ops::Range<usize>| {
-            capsules[range].iter().filter(|capsule| capsule.exists()).fold([0.0; 3], |sum, capsule| {
-                add(sum, [1.0, 2.0 * f64::from(capsule.half.length_squared().sqrt()), f64::from(capsule.radius)])
-            })
-        };
-        let [count, length, radius] = ordered::reduce(capsules.len(), [0.0; 3], part, add);
-        if count < 2.0 {
-            return None;
-        }
-        let mut edge = ((CELL.0 * length + CELL.1 * radius) / count).max(1e-9);
+        let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
+        let existing = |i: &usize| capsules[*i].exists();
+        let sampled = capsules.len().min(SAMPLE);
+        let sample = (0..sampled).map(|k| k * capsules.len() / sampled).filter(existing);
+        let [count, length, radius] = sample.fold([0.0; 3], |[count, length, radius], i| {
+            let Capsule { half, radius: own, .. } = capsules[i];
+            [count + 1.0, length + 2.0 * f64::from(half.length_squared().sqrt()), radius + f64::from(own)]
+        });
+        let mut edge = ((CELL.0 * length + CELL.1 * radius) / f64::max(count, 1.0)).max(1e-9);
         let entries = |edge: f64| {
             let cells = |capsule: &Capsule| {
                 let across = 1.0 + 2.0 * f64::from(capsule.radius) / edge;
@@ -222,15 +240,19 @@ impl Cells {
                 let shares = |side: f64| across + side / (1.0 + longest);
                 (across + longest) * shares(x) * shares(y) * shares(z) / shares(longest)
             };
-            let existing = |i: &usize| capsules[*i].exists();
-            // A sample would do if it were not for the odd one that has gone astray.
-            let part = |range: std::ops::Range<usize>| range.filter(existing).map(|i| cells(&capsules[i])).sum::<f64>();
-            ordered::reduce(capsules.len(), 0.0, part, |a: f64, b: f64| a + b)
+            // The sample would do if it were not for the odd one that has gone astray.
+            let part = |range: std::ops::Range<usize>| {
+                range.filter(existing).fold([0.0; 2], |sum, i| add(sum, [1.0, cells(&capsules[i])]))
+            };
+            ordered::reduce(capsules.len(), [0.0; 2], part, add)
         };
-        let mut expected = entries(edge);
+        let [count, mut expected] = entries(edge);
+        if count < 2.0 {
+            return None;
+        }
         while expected > ENTRIES * count + 4096.0 {
             edge *= 2.0;
-            expected = entries(edge);
+            [_, expected] = entries(edge);
         }
         let bits = ((expected / BLOCK_ENTRIES).max(1.0).log2() / 3.0).ceil() as u32;
         Some(Self { inverse: 1.0 / edge, bits: bits.min(MOST_BITS) })
@@ -298,6 +320,16 @@ fn enter(inverse: f64, capsule: &Capsule, mut put: impl FnMut(I64Vec3)) {
     let half = capsule.half.as_dvec3() * inverse;
     let radius = f64::from(capsule.radius) * inverse + SLACK;
     let size = half.abs();
+    let floor = |v: DVec3| DVec3::from(v.to_array().map(f64::floor));
+    let (low, high) = (floor(centre - size - radius), floor(centre + size + radius));
+    // Most are within one block, or pass straight from one to the next.
+    if (high - low).element_sum() <= 1.0 {
+        put(low.as_i64vec3());
+        if high != low {
+            put(high.as_i64vec3());
+        }
+        return;
+    }
     let axis = if size.x >= size.y && size.x >= size.z {
         0
     } else if size.y >= size.z {
@@ -338,18 +370,12 @@ fn enter(inverse: f64, capsule: &Capsule, mut put: impl FnMut(I64Vec3)) {
     }
 }
 
-/// The point that both capsules share if they overlap.
+/// Whether two capsules overlap.
 #[inline]
-pub(super) fn meeting_point(first: &Capsule, second: &Capsule) -> Option<DVec3> {
+pub(super) fn overlap([first, second]: [&Capsule; 2]) -> bool {
     let origin = first.centre;
-    let (one, other) = (first.axis_from(origin), second.axis_from(origin));
-    let closest = closest(&one, &other);
-    let (a, b) = (f64::from(first.radius), f64::from(second.radius));
-    if closest.offset.length_squared() > (a + b) * (a + b) {
-        return None;
-    }
-    let share = if a + b > 0.0 { a / (a + b) } else { 0.0 };
-    Some(origin + one.at(closest.s) - closest.offset * share)
+    let reach = f64::from(first.radius) + f64::from(second.radius);
+    closest(&first.axis_from(origin), &second.axis_from(origin)).offset.length_squared() <= reach * reach
 }
 
 #[cfg(test)]
@@ -362,7 +388,7 @@ mod tests {
         for i in 0..capsules.len() {
             for j in i + 2..capsules.len() {
                 let exist = capsules[i].exists() && capsules[j].exists();
-                if exist && meeting_point(&capsules[i], &capsules[j]).is_some() {
+                if exist && overlap([&capsules[i], &capsules[j]]) {
                     pairs.push([i as u32, j as u32]);
                 }
             }
@@ -370,9 +396,17 @@ mod tests {
         pairs
     }
 
+    fn in_cells(capsules: &[Capsule]) -> Vec<[u32; 2]> {
+        let mut search = Search::default();
+        search.in_cells(capsules);
+        assert!(search.memory() < 10_000_000);
+        let overlap = |pair: &[u32; 2]| overlap(pair.map(|index| &capsules[index as usize]));
+        search.runs().iter().flatten().copied().filter(overlap).collect()
+    }
+
     fn check(capsules: &[Capsule]) -> usize {
         let expected = brute(capsules);
-        assert_eq!(Search::default().in_cells(capsules), expected);
+        assert_eq!(in_cells(capsules), expected);
         assert!(capsules.len() <= FEW);
         assert_eq!(Search::default().pairs(capsules), expected);
         expected.len()
@@ -438,12 +472,10 @@ mod tests {
         capsules.push(Capsule::around(DVec3::ZERO, DVec3::new(3e8, 4e9, -2e9), 0.01));
         capsules.push(Capsule::around(DVec3::ZERO, DVec3::splat(f64::NAN), 0.01));
         capsules.push(Capsule::around(DVec3::splat(1e300), DVec3::ZERO, 0.01));
-        let mut search = Search::default();
-        assert_eq!(search.in_cells(&capsules), brute(&capsules));
-        assert_eq!(search.pairs(&capsules), brute(&capsules));
-        assert!(search.memory() < 10_000_000);
-        assert!(search.in_cells(&[]).is_empty());
-        assert!(search.pairs(&[]).is_empty());
+        assert_eq!(in_cells(&capsules), brute(&capsules));
+        assert_eq!(Search::default().pairs(&capsules), brute(&capsules));
+        assert!(in_cells(&[]).is_empty());
+        assert!(Search::default().pairs(&[]).is_empty());
     }
 
     #[test]

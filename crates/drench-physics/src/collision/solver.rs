@@ -7,6 +7,7 @@
 
 use super::contact::Contact;
 use super::segments::length;
+use crate::strands::lanes::{Batch, LANES, Lane, Lane3};
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -14,8 +15,6 @@ use rayon::prelude::*;
 const FEW: usize = 2048;
 /// Strands that one task gathers.
 const TASK: usize = 256;
-/// Strands whose lengths are restored at the same time.
-const ABREAST: usize = 4;
 /// Ranges of segments that look for their contacts side by side.
 const RANGES: usize = 8;
 /// Contacts that one task relaxes.
@@ -55,21 +54,18 @@ pub struct Incidence {
 #[derive(Clone, Copy, Debug)]
 struct Push {
     push: DVec3,
-    s: f64,
-    t: f64,
+    /// s and t.
+    at: [f64; 2],
 }
 
 impl Push {
-    const NONE: Self = Self { push: DVec3::ZERO, s: 0.0, t: 0.0 };
+    const NONE: Self = Self { push: DVec3::ZERO, at: [0.0; 2] };
 
-    /// What the ends of the first (0) or the second (1) segment get.
+    /// What the ends of the first (0) or the second (1) segment get. Which one is a guess that would often be wrong, so there is no branch.
     #[inline]
     fn shares(&self, side: u32) -> [DVec3; 2] {
-        if side == 0 {
-            [self.push * (1.0 - self.s), self.push * self.s]
-        } else {
-            [self.push * (self.t - 1.0), self.push * -self.t]
-        }
+        let (at, sign) = (self.at[side as usize], 1.0 - 2.0 * f64::from(side));
+        [self.push * ((1.0 - at) * sign), self.push * (at * sign)]
     }
 }
 
@@ -126,12 +122,12 @@ impl Incidence {
     fn count(&self, first: usize, end: usize) -> u32 {
         self.starts[end] - self.starts[first]
     }
+}
 
-    /// Contacts at a vertex; the last vertex of a strand begins no segment and has none there.
-    #[inline]
-    fn at_vertex(&self, vertex: usize) -> f64 {
-        f64::from(self.count(vertex.saturating_sub(1), vertex + 1))
-    }
+/// Contacts at a vertex, with `starts` of an [`Incidence`]; the last vertex of a strand begins no segment and has none there.
+#[inline]
+fn at_vertex(starts: &[u32], vertex: usize) -> f64 {
+    f64::from(starts[vertex + 1] - starts[vertex.saturating_sub(1)])
 }
 
 /// Moves vertices, which `shift` has not moved yet if `fresh`, until the contacts hold, about; strands keep the lengths that they came with, about.
@@ -148,22 +144,21 @@ pub fn solve(
     if many {
         incidence.rebuild(contacts, problem.before.len());
     }
-    let count = &*incidence;
-    contacts.par_chunks_mut(CHUNK).flatten_iter().for_each(|contact| {
-        let answer = contact.answer(problem.inverse_masses, |vertex| if many { count.at_vertex(vertex) } else { 1.0 });
-        contact.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
-    });
     if !many {
+        contacts.iter_mut().for_each(|contact| contact.weigh(problem.inverse_masses, |_| 1.0));
         return keep_energy(problem, contacts, shift, friction, iterations);
     }
     for pass in 0..iterations {
-        let none = fresh && pass == 0;
-        // Lengths cost more than contacts; they are restored where it counts most.
+        let Incidence { starts, pushes, .. } = &mut *incidence;
         let relax = |contact: &mut Contact, shift: &[DVec3]| {
-            let relative = if none { DVec3::ZERO } else { contact.relative(shift) };
+            if pass == 0 {
+                contact.weigh(problem.inverse_masses, |vertex| at_vertex(starts, vertex));
+            }
+            let relative = if fresh && pass == 0 { DVec3::ZERO } else { contact.relative(shift) };
             (contact.relax(relative, friction), ())
         };
-        side_by_side(contacts, &mut incidence.pushes, shift, relax, |_, _| ());
+        side_by_side(contacts, pushes, shift, relax, |_, _| ());
+        // Lengths cost more than contacts; they are restored where it counts most.
         gather(problem, incidence, shift, pass + 1 == iterations);
     }
 }
@@ -232,6 +227,13 @@ fn in_turn(
     iterations: u32,
     unturned: f64,
 ) {
+    let mut batches: Vec<Batch> = Vec::new();
+    for &strand in touched {
+        if batches.last().is_none_or(|batch| strand >= batch.strand + batch.strands) {
+            batches.push(Batch::new(problem.strands, strand, problem.strands.len() - 1));
+        }
+    }
+    let mut lengths = Lengths::default();
     for _ in 0..PATIENCE * iterations {
         let mut largest = 0.0_f64;
         for contact in &mut *contacts {
@@ -243,9 +245,7 @@ fn in_turn(
                 shift[vertex] += push * (problem.inverse_masses[vertex] * weight);
             }
         }
-        touched
-            .chunks(ABREAST)
-            .for_each(|strands| restore_lengths(problem, strands.iter().copied(), 0, shift, unturned));
+        lengths.restore(problem, &batches, 0, shift, unturned);
         if largest < SETTLED {
             break;
         }
@@ -264,7 +264,7 @@ fn side_by_side<T: Copy + Default + Send>(
     let said = chunks.map(|(contacts, pushes)| {
         contacts.iter_mut().zip(pushes).fold(T::default(), |all, (contact, noted)| {
             let (push, said) = relax(contact, shift);
-            *noted = Push { push, s: contact.s, t: contact.t };
+            *noted = Push { push, at: [contact.s, contact.t] };
             join(all, said)
         })
     });
@@ -312,70 +312,114 @@ fn gather(problem: &Problem, incidence: &Incidence, shift: &mut [DVec3], lengths
             }
         }
         if lengths {
-            let touched =
-                |strand: &usize| incidence.count(strands[*strand] as usize, strands[*strand + 1] as usize) > 0;
-            for first in group.clone().step_by(ABREAST) {
-                restore_lengths(
-                    problem,
-                    (first..(first + ABREAST).min(group.end)).filter(touched),
-                    base,
-                    part,
-                    UNTURNED[0],
-                );
-            }
+            let batches = group.clone().step_by(LANES).map(|first| Batch::new(strands, first, group.end));
+            let touched = |batch: &Batch| {
+                incidence.count(strands[batch.strand] as usize, strands[batch.strand + batch.strands] as usize) > 0
+            };
+            let batches: Vec<Batch> = batches.filter(touched).collect();
+            Lengths::default().restore(problem, &batches, base, part, UNTURNED[0]);
         }
     });
 }
 
-/// Gives the segments of a few strands back the lengths that they came with: once from root to tip, once back. The strands, whose vertices are in `shift` from
-/// `base` on, do not know of each other; they go abreast because a segment has to wait for the one before it.
-fn restore_lengths(
-    problem: &Problem,
-    strands: impl Iterator<Item = usize>,
-    base: usize,
-    shift: &mut [DVec3],
-    unturned: f64,
-) {
-    let mut few = [(0, 0); ABREAST];
-    let mut longest = 0;
-    for (range, strand) in few.iter_mut().zip(strands) {
-        // The last vertex begins no segment.
-        *range = (problem.strands[strand] as usize, problem.strands[strand + 1] as usize - 1);
-        longest = longest.max(range.1 - range.0);
-    }
-    for step in (0..longest).chain((0..longest).rev()) {
-        for (from, to) in few {
-            if from + step < to {
-                restore_length(problem, from + step, base, shift, unturned);
+/// Two batches of four strands while their segments get their lengths back: a segment has to wait for the one before it, so that one batch
+/// fills the time in which the other waits.
+#[derive(Debug, Default)]
+struct Lengths {
+    /// Corrections, vertex by vertex.
+    shift: [Vec<Lane3>; 2],
+    links: [Vec<Link>; 2],
+}
+
+/// A segment of each of four strands.
+#[derive(Clone, Copy, Debug)]
+struct Link {
+    /// The vector that it came with, and the one at the beginning of the step [m].
+    came: Lane3,
+    start: Lane3,
+    /// Inverse masses of its ends; 0 where the strand has no such segment.
+    weights: [Lane; 2],
+    /// What is left alone of the difference of the squared lengths [m^2].
+    negligible: Lane,
+    /// Squared cosine down to which it counts as not turned, times the squared length at the beginning [m^2].
+    unturned: Lane,
+}
+
+impl Lengths {
+    /// Gives the segments of strands back the lengths that they came with: once from root to tip, once back. The vertices of the strands
+    /// are in `shift` from `base` on.
+    fn restore(&mut self, problem: &Problem, batches: &[Batch], base: usize, shift: &mut [DVec3], unturned: f64) {
+        for two in batches.chunks(2) {
+            for (which, batch) in two.iter().enumerate() {
+                self.load(which, problem, batch, base, shift, unturned);
+            }
+            let [one, other] = [0, 1].map(|which| if which < two.len() { self.links[which].len() } else { 0 });
+            let longest = one.max(other);
+            for k in (0..longest).chain((0..longest).rev()) {
+                if k < one {
+                    self.links[0][k].restore(&mut self.shift[0][k..k + 2]);
+                }
+                if k < other {
+                    self.links[1][k].restore(&mut self.shift[1][k..k + 2]);
+                }
+            }
+            for (batch, moved) in two.iter().zip(&self.shift) {
+                for (i, moved) in moved.iter().enumerate() {
+                    batch.store(i, base, shift, *moved);
+                }
             }
         }
     }
+
+    fn load(&mut self, which: usize, problem: &Problem, batch: &Batch, base: usize, shift: &[DVec3], unturned: f64) {
+        let (moved, links) = (&mut self.shift[which], &mut self.links[which]);
+        moved.clear();
+        moved.extend((0..batch.longest).map(|i| batch.load(i, base, shift)));
+        let vertex = |i: usize| {
+            let weight = batch.load_with(i, |at| problem.inverse_masses[at]);
+            (batch.load(i, 0, problem.after), batch.load(i, 0, problem.before), weight)
+        };
+        let mut last = vertex(0);
+        links.clear();
+        links.extend((1..batch.longest).map(|i| {
+            let (low, high) = (last, vertex(i));
+            last = high;
+            let (came, start, there) = (high.0 - low.0, high.1 - low.1, batch.presence(i));
+            let negligible = came.dot(came) * Lane::splat(NEGLIGIBLE);
+            let unturned = start.dot(start) * Lane::splat(unturned);
+            Link { came, start, weights: [low.2 * there, high.2 * there], negligible, unturned }
+        }));
+    }
 }
 
-/// Gives the segment that begins at vertex `a` back the length that it came with.
-#[inline]
-fn restore_length(problem: &Problem, a: usize, base: usize, shift: &mut [DVec3], unturned: f64) {
-    let (b, i) = (a + 1, a - base);
-    let (wa, wb) = (problem.inverse_masses[a], problem.inverse_masses[b]);
-    let change = shift[i + 1] - shift[i];
-    let came = problem.after[b] - problem.after[a];
-    let now = came + change;
-    let square = came.length_squared();
-    // The difference of the squared lengths without their cancelling.
-    let excess = change.dot(came + now);
-    if wa + wb == 0.0 || excess.abs() <= NEGLIGIBLE * square {
-        return;
-    }
-    // Along the direction at the beginning the angular momentum stays. But shortening a segment that way turns it on, the more the farther
-    // it has turned, until there is nothing left to shorten: then along its own, which is the shortest way.
-    let start = problem.before[b] - problem.before[a];
-    let (along, size) = (now.dot(start), now.length_squared());
-    let turned = along <= 0.0 || along * along <= unturned * size * start.length_squared();
-    let (direction, projection) = if turned { (now, size) } else { (start, along) };
-    // One step of Newton's method on |now|^2 = |came|^2: no square root.
-    let correction = direction * (excess / (2.0 * projection * (wa + wb)));
-    if correction.is_finite() {
-        shift[i] += correction * wa;
-        shift[i + 1] -= correction * wb;
+impl Link {
+    /// Changes the corrections of both ends so that it has its length again.
+    #[inline(always)]
+    fn restore(&self, ends: &mut [Lane3]) {
+        let (low, high) = (ends[0], ends[1]);
+        let [wa, wb] = self.weights;
+        let change = high - low;
+        let now = self.came + change;
+        // The difference of the squared lengths without their cancelling.
+        let excess = change.dot(self.came + now);
+        let wrong = !excess.abs().simd_le(self.negligible) & (wa + wb).simd_gt(Lane::ZERO);
+        // Along the direction at the beginning the angular momentum stays. But shortening a segment that way turns it on, the more the farther
+        // it has turned, until there is nothing left to shorten: then along its own, which is the shortest way.
+        let (along, size) = (now.dot(self.start), now.dot(now));
+        let turned = along.simd_le(Lane::ZERO) | (along * along).simd_le(self.unturned * size);
+        let choose = |one: Lane, other: Lane| turned.select(one, other);
+        let start = self.start;
+        let direction = Lane3 { x: choose(now.x, start.x), y: choose(now.y, start.y), z: choose(now.z, start.z) };
+        // One step of Newton's method on |now|^2 = |came|^2: no square root.
+        let correction = direction * (excess / (Lane::splat(2.0) * choose(size, along) * (wa + wb)));
+        // What is not finite is not 0 when it is multiplied by 0.
+        let off = correction * Lane::ZERO;
+        let known = wrong & (off.x + off.y + off.z).simd_eq(Lane::ZERO);
+        let keep = |new: Lane3, old: Lane3| {
+            let keep = |new: Lane, old: Lane| known.select(new, old);
+            Lane3 { x: keep(new.x, old.x), y: keep(new.y, old.y), z: keep(new.z, old.z) }
+        };
+        ends[0] = keep(low + correction * wa, low);
+        ends[1] = keep(high - correction * wb, high);
     }
 }

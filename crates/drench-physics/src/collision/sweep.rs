@@ -4,7 +4,7 @@
 //! is a handful. Entering them in cells costs more, because a cell that a thick cord passes through holds many of its segments, which are all held
 //! against each other.
 
-use super::search::{Capsule, meeting_point};
+use super::search::{Capsule, overlap};
 use glam::{DVec3, Vec3};
 use wide::f32x8;
 
@@ -38,9 +38,7 @@ impl Sweep {
                 while bits != 0 {
                     let other = self.order[row + bits.trailing_zeros() as usize] as u32;
                     let [first, second] = [one.min(other), one.max(other)];
-                    if second > first + 1
-                        && meeting_point(&capsules[first as usize], &capsules[second as usize]).is_some()
-                    {
+                    if second > first + 1 && overlap([first, second].map(|index| &capsules[index as usize])) {
                         found.push([first, second]);
                     }
                     bits &= bits - 1;
