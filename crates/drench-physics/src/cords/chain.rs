@@ -136,14 +136,14 @@ impl Symmetrics {
 
     /// Every lane gets that of the one before it, the first one nothing.
     #[inline(always)]
-    pub fn from_behind(&self) -> Self {
+    pub fn shifted(&self) -> Self {
         Self {
-            xx: from_behind(self.xx),
-            yy: from_behind(self.yy),
-            zz: from_behind(self.zz),
-            xy: from_behind(self.xy),
-            xz: from_behind(self.xz),
-            yz: from_behind(self.yz),
+            xx: shifted(self.xx),
+            yy: shifted(self.yy),
+            zz: shifted(self.zz),
+            xy: shifted(self.xy),
+            xz: shifted(self.xz),
+            yz: shifted(self.yz),
         }
     }
 
@@ -195,7 +195,7 @@ impl Symmetrics {
 
 /// Every lane gets the value of the one before it, the first one 0.
 #[inline(always)]
-pub(super) fn from_behind(value: Lane) -> Lane {
+pub(super) fn shifted(value: Lane) -> Lane {
     let [a, b, c, _] = value.to_array();
     Lane::new([0.0, a, b, c])
 }
@@ -242,7 +242,7 @@ pub(super) fn solve(rows: &[Row], gone: &mut Vec<Gone>, steps: &mut [Lane3]) {
     let Some((posts, rows)) = rows.split_last() else { return };
     gone.clear();
     // Forth. What has been eliminated takes from the next block and gives to the next load; the same of the post behind.
-    let mut coupling = posts.bond.from_behind().columns();
+    let mut coupling = posts.bond.shifted().columns();
     let (mut taken, mut given) = (Symmetrics::ZERO, Lane3::ZERO);
     let (mut taken_behind, mut given_behind) = (Symmetrics::ZERO, Lane3::ZERO);
     for row in rows {
@@ -285,7 +285,7 @@ pub(super) fn solve(rows: &[Row], gone: &mut Vec<Gone>, steps: &mut [Lane3]) {
 
     // Back.
     let mut step = Lane3::new(at);
-    let behind = Lane3 { x: from_behind(step.x), y: from_behind(step.y), z: from_behind(step.z) };
+    let behind = Lane3 { x: shifted(step.x), y: shifted(step.y), z: shifted(step.z) };
     steps[rows.len()] = step;
     for (gone, to) in gone.iter().zip(steps).rev() {
         step = combine(&gone.after, step, combine(&gone.behind, behind, gone.alone));

@@ -1,6 +1,6 @@
 //! One round of Newton's method on the lengths of a run, in four stretches side by side (see [`super::chain`]), and how far it may go.
 
-use super::chain::{self, Gone, Row, Symmetric, Symmetrics, from_behind};
+use super::chain::{self, Gone, Row, Symmetric, Symmetrics, shifted};
 use super::law::{Bond, Law, Laws};
 use super::lean::Lean;
 use super::state::CordScratch;
@@ -313,8 +313,8 @@ impl Workspace {
         // Before the first row that is the segment after the post behind.
         let Some(first) = rows.first_mut() else { return };
         let Lane3 { x, y, z } = pull_before;
-        first.block = first.block.plus(&matrix_before.from_behind());
-        first.load = first.load - Lane3 { x: from_behind(x), y: from_behind(y), z: from_behind(z) };
+        first.block = first.block.plus(&matrix_before.shifted());
+        first.load = first.load - Lane3 { x: shifted(x), y: shifted(y), z: shifted(z) };
     }
 
     /// Adds to what resists at a vertex, and to its load.
