@@ -42,8 +42,9 @@ use contact::{Contact, Pair, Place};
 use glam::DVec3;
 use rayon::prelude::*;
 use search::{Capsule, Search, overlap};
-use segments::{Segment, approach, closest, length};
+use segments::{Segment, approach, approach_from, closest, length};
 use solver::{Incidence, Problem, solve, widen};
+use std::sync::atomic::{AtomicBool, Ordering};
 use zones::{Zones, rigid_motion};
 
 /// How much thicker capsules are when pairs are looked for, as a fraction of their radius.
@@ -167,9 +168,14 @@ impl Collisions {
         if self.search.runs().iter().all(Vec::is_empty) {
             return Ok(Tally::default());
         }
-        self.find(false, |step, pair| step.meet(pair));
+        let grazes = self.find(false, |step, pair| step.meet(pair));
         let mut contacts = std::mem::take(&mut self.contacts);
         join(&mut contacts, &self.found);
+        // What has not come within reach cannot have passed through either.
+        if contacts.is_empty() && !grazes {
+            self.contacts = contacts;
+            return Ok(Tally::default());
+        }
         self.relax(&mut contacts, parameters, true);
         let continuous = bodies.iter().any(|body| body.continuous);
         if continuous {
@@ -294,10 +300,12 @@ impl Collisions {
         }
     }
 
-    /// Finds what `meet` makes of pairs that come close; `again` if corrections have moved them already.
-    fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair) -> Option<Contact> + Sync) {
+    /// Finds what `meet` makes of pairs that come close; `again` if corrections have moved them already. Says whether there are some that come within
+    /// reach but make no contact.
+    fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair) -> Option<Contact> + Sync) -> bool {
         let Self { search, found, before, after, shift, radii, capsules, bodies, .. } = self;
-        let step = Step { before, after, shift: again.then_some(&shift[..]), radii, capsules, bodies };
+        let shift = again.then_some(&shift[..]);
+        let step = Step { before, after, shift, radii, capsules, bodies, grazes: AtomicBool::new(false) };
         found.resize_with(search.runs().len(), Vec::new);
         found.par_iter_mut().zip(search.runs()).for_each_init(Vec::new, |fetched, (found, pairs)| {
             found.clear();
@@ -309,6 +317,7 @@ impl Collisions {
                 found.extend(close.filter_map(|(pair, _)| meet(&step, pair).filter(|_| !step.follow(pair))));
             }
         });
+        step.grazes.into_inner()
     }
 
     fn relax(&mut self, contacts: &mut [Contact], parameters: &Parameters, fresh: bool) {
@@ -391,6 +400,8 @@ struct Step<'a> {
     radii: &'a [f32],
     capsules: &'a [Capsule],
     bodies: &'a [(usize, bool)],
+    /// Whether two have come within reach of each other, but not so that it is a contact.
+    grazes: AtomicBool,
 }
 
 impl Step<'_> {
@@ -430,8 +441,8 @@ impl Step<'_> {
 
     /// The contact of two segments that come close.
     fn meet(&self, pair: &Pair) -> Option<Contact> {
-        let reach = self.reach(pair.vertices);
-        let place = if self.continuous(pair) {
+        let (reach, continuous) = (self.reach(pair.vertices), self.continuous(pair));
+        let place = if continuous {
             let met = approach([&pair.first[0], &pair.first[1]], [&pair.second[0], &pair.second[1]], reach)?;
             Place { s: met.closest.s, t: met.closest.t, offset: met.closest.offset, time: met.time }
         } else {
@@ -440,7 +451,11 @@ impl Step<'_> {
         };
         let contact = Contact::new(pair, &place, reach);
         let near = place.time == 0.0 && length(place.offset) <= CLOSE * reach;
-        (contact.gap < 0.0 || near).then_some(contact)
+        let meets = contact.gap < 0.0 || near;
+        if !meets && continuous {
+            self.grazes.store(true, Ordering::Relaxed);
+        }
+        meets.then_some(contact)
     }
 
     /// The contact of two segments that come closer, during the step as it is now, than `keep` times the distance they had before it.
@@ -449,13 +464,13 @@ impl Step<'_> {
             return None;
         }
         let reach = self.reach(pair.vertices);
-        let distance = length(closest(&pair.first[0], &pair.second[0]).offset);
-        let least = keep * distance.min(reach);
+        let start = closest(&pair.first[0], &pair.second[0]);
+        let least = keep * length(start.offset).min(reach);
         // Axes that crossed before the step have no side to be kept on.
         if least < 1e-6 * reach {
             return None;
         }
-        let met = approach([&pair.first[0], &pair.first[1]], [&pair.second[0], &pair.second[1]], least)?;
+        let met = approach_from(start, [&pair.first[0], &pair.first[1]], [&pair.second[0], &pair.second[1]], least)?;
         // Contacts are stated for the motion as it came; corrections come on top.
         let plain = |i: usize| Segment { from: self.after[i], to: self.after[i + 1] };
         let [first, second] = pair.vertices.map(plain);

@@ -118,24 +118,32 @@ pub fn closest(first: &Segment, second: &Segment) -> Closest {
 /// `first` and `second` are the segments at the beginning and the end of the step. A `reach` above 0 is needed, or
 /// touching can only be seen where it happens exactly at a step of the search.
 pub fn approach(first: [&Segment; 2], second: [&Segment; 2], reach: f64) -> Option<Approach> {
+    approach_from(closest(first[0], second[0]), first, second, reach)
+}
+
+/// The same, if the closest points at the beginning are known.
+pub(super) fn approach_from(
+    start: Closest,
+    first: [&Segment; 2],
+    second: [&Segment; 2],
+    reach: f64,
+) -> Option<Approach> {
     let ends = |motion: [&Segment; 2]| [motion[1].from - motion[0].from, motion[1].to - motion[0].to];
     let (mine, other) = (ends(first), ends(second));
-    let speed = mine.iter().flat_map(|m| other.iter().map(|o| length(*m - *o))).fold(0.0, f64::max);
-    let mut time = 0.0;
+    let square = mine.iter().flat_map(|m| other.iter().map(|o| (*m - *o).length_squared())).fold(0.0, f64::max);
+    let (mut time, mut nearest, speed) = (0.0, start, square.sqrt());
     for _ in 0..ADVANCES {
-        let (now, then) = (first[0].towards(first[1], time), second[0].towards(second[1], time));
-        let closest = closest(&now, &then);
-        let gap = length(closest.offset) - reach;
+        let gap = length(nearest.offset) - reach;
         if gap <= NEAR * reach {
-            return Some(Approach { time, closest });
+            return Some(Approach { time, closest: nearest });
         }
         time += gap / speed;
         if time.is_nan() || time > 1.0 {
             return None;
         }
+        nearest = closest(&first[0].towards(first[1], time), &second[0].towards(second[1], time));
     }
-    let (now, then) = (first[0].towards(first[1], time), second[0].towards(second[1], time));
-    Some(Approach { time, closest: closest(&now, &then) })
+    Some(Approach { time, closest: nearest })
 }
 
 #[cfg(test)]

@@ -1,16 +1,19 @@
 //! The linear system of a round of Newton's method: vertices in a row, each coupled with its neighbours by the segments between them.
 //!
-//! A segment of tension T, length l and slope k of the tension over the length couples its ends by
+//! With the block D, the load f and the step x of a vertex, and K of the segments on both sides of it,
 //!
-//! K = T / l (1 - n n^T) + k n n^T = a + b n n^T.
+//! D_i x_i = f_i + K_(i-1) x_(i-1) + K_i x_(i+1).
 //!
-//! With the block B and the load f of a vertex, B dx = f + K dx', and dx' the step of the neighbour that is left, eliminating the vertex
-//! adds K - K B^-1 K to the neighbour's block and K B^-1 f to its load. A segment that leans on a solid takes what holds it from K, see
-//! [`super::lean`].
+//! A vertex has to wait for the one before it, so a row is cut into four stretches that are eliminated side by side [cf. Wang1981]. Between two
+//! stretches stands a vertex, a post, that is left over. With C the coupling of a vertex with the post behind it, at first K of the segment between them, and
+//! P = (D - K P K)^-1 of what has been eliminated before,
+//!
+//! x_i = P f + P K x_(i+1) + P C x_post,
+//!
+//! and going on to the next vertex takes K P K from its block, gives K P f to its load and makes its coupling K P C; the post loses C^T P C and gets
+//! C^T P f. What is left are three posts, each coupled with the next.
 
-use super::lean::Lean;
-use super::model::CordModel;
-use super::state::CordState;
+use crate::strands::lanes::{LANES, Lane, Lane3};
 use glam::{DMat3, DVec3};
 
 /// A symmetric matrix.
@@ -57,22 +60,6 @@ impl Symmetric {
         self.yz = u.y.mul_add(v.z, self.yz);
     }
 
-    /// Adds a multiple of another.
-    #[inline]
-    pub fn add(&mut self, other: &Self, scale: f64) {
-        self.xx += other.xx * scale;
-        self.yy += other.yy * scale;
-        self.zz += other.zz * scale;
-        self.xy += other.xy * scale;
-        self.xz += other.xz * scale;
-        self.yz += other.yz * scale;
-    }
-
-    fn matrix(&self) -> DMat3 {
-        let Self { xx, yy, zz, xy, xz, yz } = *self;
-        DMat3::from_cols(DVec3::new(xx, xy, xz), DVec3::new(xy, yy, yz), DVec3::new(xz, yz, zz))
-    }
-
     #[inline]
     pub fn times(&self, v: DVec3) -> DVec3 {
         DVec3::new(
@@ -81,316 +68,280 @@ impl Symmetric {
             self.xz.mul_add(v.x, self.yz.mul_add(v.y, self.zz * v.z)),
         )
     }
-
-    /// The inverse, up to a factor, and that factor: who goes on with the first need not wait for the division.
-    #[inline]
-    fn inverse(&self) -> (Self, f64) {
-        let Self { xx, yy, zz, xy, xz, yz } = *self;
-        let adjugate = Self {
-            xx: yy.mul_add(zz, -(yz * yz)),
-            yy: xx.mul_add(zz, -(xz * xz)),
-            zz: xx.mul_add(yy, -(xy * xy)),
-            xy: xz.mul_add(yz, -(xy * zz)),
-            xz: xy.mul_add(yz, -(xz * yy)),
-            yz: xy.mul_add(xz, -(xx * yz)),
-        };
-        (adjugate, 1.0 / xx.mul_add(adjugate.xx, xy.mul_add(adjugate.xy, xz * adjugate.xz)))
-    }
 }
 
-/// Tension of a segment over its length, as the plastic strain so far has it.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Law {
-    /// Length of the cord as made, and without tension [m].
-    rest: f64,
-    pub slack: f64,
-    /// 1 over the square of the first [1/m2].
-    pub over_square: f64,
-    /// Tension at which it yields, and at which it tears: until it has torn it bears that, however long it gets [N].
-    limit: f64,
-    most: f64,
-    /// Slope of the tension over the length below and above the first [N/m], and their inverses.
-    stiffness: [f64; 2],
-    compliance: [f64; 2],
-}
-
-impl Law {
-    pub fn of(model: &CordModel, state: &CordState, s: usize) -> Self {
-        let (rest, area, curve, flowed) =
-            (model.lengths[s], model.areas[s], model.tensile_curve(s), state.plastic_strains[s]);
-        let slopes = [curve.elastic, curve.plastic];
-        Self {
-            rest,
-            slack: rest * (1.0 + flowed),
-            over_square: 1.0 / (rest * rest),
-            limit: curve.yield_after(flowed) * area,
-            most: curve.rupture * area,
-            stiffness: slopes.map(|slope| area * slope / rest),
-            compliance: slopes.map(|slope| rest / (area * slope)),
-        }
-    }
-
-    /// Tension that goes with a length [N].
-    #[inline]
-    pub fn tension(&self, length: f64) -> f64 {
-        let longer = (length - self.slack).max(0.0);
-        let tension = longer * self.stiffness[0];
-        if tension <= self.limit {
-            return tension.min(self.most);
-        }
-        (longer - self.limit * self.compliance[0]).mul_add(self.stiffness[1], self.limit).min(self.most)
-    }
-
-    /// The bond of a segment with an edge and a tension. Without tension it is one if it is not too `short` for its length; `before` is its
-    /// direction if it has none.
-    #[inline]
-    pub fn bond(&self, edge: DVec3, tension: f64, before: DVec3, short: f64) -> Bond {
-        let length = edge.length_squared().sqrt();
-        let normal = if length > 1e-9 * self.rest { edge * (1.0 / length) } else { before };
-        let yields = tension > self.limit;
-        let borne = if yields {
-            (tension - self.limit).mul_add(self.compliance[1], self.limit * self.compliance[0])
-        } else {
-            tension * self.compliance[0]
-        };
-        let gap = length - (self.slack + borne);
-        if tension <= 0.0 && gap < -short * self.rest {
-            return Bond { normal, limit: f64::INFINITY, most: f64::INFINITY, ..Bond::default() };
-        }
-        // What bears all it can goes on bearing it, unless it gets shorter.
-        let tears = tension >= self.most && gap >= 0.0;
-        let (stiffness, gap) = if tears { (0.0, 0.0) } else { (self.stiffness[usize::from(yields)], gap) };
-        let across = tension / length.max(0.1 * self.rest);
-        let (along, force) = (stiffness - across, stiffness.mul_add(gap, tension));
-        let Self { limit, most, .. } = *self;
-        Bond { across, along, normal, stiffness, gap, force, limit, most, yields, lean: 0 }
-    }
-}
-
-/// K of a segment: a + b n n^T.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Bond {
-    across: f64,
-    along: f64,
-    pub normal: DVec3,
-    /// Slope of the tension over the length, and how much too long the segment is.
-    stiffness: f64,
-    gap: f64,
-    /// Tension with the gap closed.
-    force: f64,
-    /// Tension at which it yields, and at which it tears; whether the stiffness is that of yielding.
-    limit: f64,
-    pub most: f64,
-    yields: bool,
-    /// One more than the index of what it leans on a solid with; 0 if it does not.
-    pub lean: u32,
-}
-
-impl Bond {
-    /// Tension after a change of the edge.
-    #[inline]
-    pub fn tension(&self, old: f64, change: DVec3) -> f64 {
-        self.stiffness.mul_add(self.gap + self.normal.dot(change), old)
-    }
-
-    /// Whether a tension lies on the other side of the yield point, by more than rounding: a cord that flows stands on it in every step. Or beyond
-    /// what it bears.
-    #[inline]
-    pub fn changes(&self, tension: f64) -> bool {
-        let yields =
-            if self.yields { tension < self.limit * (1.0 - 1e-9) } else { tension > self.limit * (1.0 + 1e-9) };
-        yields || tension > self.most * (1.0 + 1e-9)
-    }
-
-    #[inline]
-    pub fn times(&self, v: DVec3, leans: &[Lean]) -> DVec3 {
-        let own = v * self.across + self.normal * (self.along * self.normal.dot(v));
-        self.lean(leans).map_or(own, |lean| {
-            let (hold, part) = lean.coupling();
-            own - hold.times(v) * part
-        })
-    }
-
-    /// The point at which it leans on a solid.
-    #[inline]
-    pub fn lean<'a>(&self, leans: &'a [Lean]) -> Option<&'a Lean> {
-        if self.lean == 0 { None } else { leans.get(self.lean as usize - 1) }
-    }
-
-    /// All of K, with what a hold takes from it.
-    #[cold]
-    fn with(&self, lean: &Lean) -> Symmetric {
-        let mut all = Symmetric::scalar(self.across);
-        all.add_dyad(self.normal * self.along, self.normal);
-        let (hold, part) = lean.coupling();
-        all.add(hold, -part);
-        all
-    }
-}
-
-/// Which way along the cord a bond leads from a vertex: 1 to the next one, -1 to the one before.
-pub(super) type Way = f64;
-
-/// A vertex that has been eliminated: the inverse of its block in two factors, and its step if its neighbour stays.
+/// A symmetric matrix of each stretch.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Block {
-    inverse: Symmetric,
-    factor: f64,
-    alone: DVec3,
+pub(crate) struct Symmetrics {
+    xx: Lane,
+    yy: Lane,
+    zz: Lane,
+    xy: Lane,
+    xz: Lane,
+    yz: Lane,
 }
 
-impl Block {
-    /// A vertex that stays.
-    pub const FIXED: Self = Self { inverse: Symmetric::ZERO, factor: 0.0, alone: DVec3::ZERO };
+impl Symmetrics {
+    pub const ZERO: Self =
+        Self { xx: Lane::ZERO, yy: Lane::ZERO, zz: Lane::ZERO, xy: Lane::ZERO, xz: Lane::ZERO, yz: Lane::ZERO };
 
-    /// Eliminates a vertex of this resistance and load, when neighbours have been eliminated and another may be left.
+    /// a + b n n^T.
     #[inline(always)]
-    pub fn new(
-        (mut matrix, mut load): (Symmetric, DVec3),
-        left: Option<(&Bond, Way)>,
-        gone: [Option<(&Bond, Way, &Self)>; 2],
-        leans: &[Lean],
-    ) -> Self {
-        if let Some((bond, way)) = left {
-            let n = bond.normal;
-            matrix.xx += bond.across;
-            matrix.yy += bond.across;
-            matrix.zz += bond.across;
-            matrix.add_dyad(n * bond.along, n);
-            load += n * (way * bond.force);
-            if let Some(lean) = bond.lean(leans) {
-                let (hold, part) = lean.coupling();
-                matrix.add(hold, -part);
-            }
+    pub fn along(a: Lane, b: Lane, n: Lane3) -> Self {
+        let u = n * b;
+        Self {
+            xx: u.x.mul_add(n.x, a),
+            yy: u.y.mul_add(n.y, a),
+            zz: u.z.mul_add(n.z, a),
+            xy: u.x * n.y,
+            xz: u.x * n.z,
+            yz: u.y * n.z,
         }
-        for (bond, way, neighbour) in gone.into_iter().flatten() {
-            if let Some(lean) = bond.lean(leans) {
-                let whole = bond.with(lean);
-                let k = whole.matrix();
-                matrix.add(&Symmetric::scaled(&(k - k * neighbour.inverse.matrix() * k * neighbour.factor), 1.0), 1.0);
-                load += whole.times(neighbour.alone) + bond.normal * (way * bond.force);
-                continue;
-            }
-            let (a, b, n, p, factor) = (bond.across, bond.along, bond.normal, &neighbour.inverse, neighbour.factor);
-            let pn = p.times(n);
-            // K - K P K = a - a^2 P - u n^T - n u^T.
-            let u = pn * (a * b * factor) + n * (0.5 * b * (b * factor).mul_add(n.dot(pn), -1.0));
-            let square = a * a * factor;
-            matrix.xx = (-2.0 * u.x).mul_add(n.x, (-square).mul_add(p.xx, matrix.xx + a));
-            matrix.yy = (-2.0 * u.y).mul_add(n.y, (-square).mul_add(p.yy, matrix.yy + a));
-            matrix.zz = (-2.0 * u.z).mul_add(n.z, (-square).mul_add(p.zz, matrix.zz + a));
-            matrix.xy = (-u.x).mul_add(n.y, (-u.y).mul_add(n.x, (-square).mul_add(p.xy, matrix.xy)));
-            matrix.xz = (-u.x).mul_add(n.z, (-u.z).mul_add(n.x, (-square).mul_add(p.xz, matrix.xz)));
-            matrix.yz = (-u.y).mul_add(n.z, (-u.z).mul_add(n.y, (-square).mul_add(p.yz, matrix.yz)));
-            load += neighbour.alone * a + n * b.mul_add(n.dot(neighbour.alone), way * bond.force);
-        }
-        let (inverse, factor) = matrix.inverse();
-        Self { inverse, factor, alone: inverse.times(load) * factor }
     }
 
-    /// The step of the vertex if nothing is left beside it.
-    #[inline]
-    pub fn alone(&self) -> DVec3 {
-        self.alone
+    #[inline(always)]
+    pub fn plus(&self, o: &Self) -> Self {
+        Self {
+            xx: self.xx + o.xx,
+            yy: self.yy + o.yy,
+            zz: self.zz + o.zz,
+            xy: self.xy + o.xy,
+            xz: self.xz + o.xz,
+            yz: self.yz + o.yz,
+        }
     }
 
-    /// The step of the vertex when that of its neighbour is known.
-    #[inline]
-    pub fn beside(&self, bond: &Bond, step: DVec3, leans: &[Lean]) -> DVec3 {
-        self.alone + self.inverse.times(bond.times(step, leans)) * self.factor
+    #[inline(always)]
+    fn minus(&self, o: &Self) -> Self {
+        Self {
+            xx: self.xx - o.xx,
+            yy: self.yy - o.yy,
+            zz: self.zz - o.zz,
+            xy: self.xy - o.xy,
+            xz: self.xz - o.xz,
+            yz: self.yz - o.yz,
+        }
+    }
+
+    /// Adds a multiple of a matrix in one lane.
+    pub fn add(&mut self, lane: usize, o: &Symmetric, scale: f64) {
+        let add = |all: &mut Lane, value: f64| all.as_mut_array()[lane] += value * scale;
+        add(&mut self.xx, o.xx);
+        add(&mut self.yy, o.yy);
+        add(&mut self.zz, o.zz);
+        add(&mut self.xy, o.xy);
+        add(&mut self.xz, o.xz);
+        add(&mut self.yz, o.yz);
+    }
+
+    /// Every lane gets that of the one before it, the first one nothing.
+    #[inline(always)]
+    pub fn shifted(&self) -> Self {
+        Self {
+            xx: shifted(self.xx),
+            yy: shifted(self.yy),
+            zz: shifted(self.zz),
+            xy: shifted(self.xy),
+            xz: shifted(self.xz),
+            yz: shifted(self.yz),
+        }
+    }
+
+    #[inline(always)]
+    fn columns(&self) -> [Lane3; 3] {
+        let Self { xx, yy, zz, xy, xz, yz } = *self;
+        [Lane3 { x: xx, y: xy, z: xz }, Lane3 { x: xy, y: yy, z: yz }, Lane3 { x: xz, y: yz, z: zz }]
+    }
+
+    #[inline(always)]
+    fn times(&self, v: Lane3) -> Lane3 {
+        let [x, y, z] = self.columns();
+        Lane3 { x: x.dot(v), y: y.dot(v), z: z.dot(v) }
+    }
+
+    /// The inverse, times `factor`.
+    #[inline(always)]
+    fn inverse(&self, factor: Lane) -> Self {
+        let Self { xx, yy, zz, xy, xz, yz } = *self;
+        let (cxx, cxy, cxz) = (yy.mul_sub(zz, yz * yz), xz.mul_sub(yz, xy * zz), xy.mul_sub(yz, xz * yy));
+        let over = factor / xx.mul_add(cxx, xy.mul_add(cxy, xz * cxz));
+        Self {
+            xx: cxx * over,
+            yy: xx.mul_sub(zz, xz * xz) * over,
+            zz: xx.mul_sub(yy, xy * xy) * over,
+            xy: cxy * over,
+            xz: cxz * over,
+            yz: xy.mul_sub(xz, xx * yz) * over,
+        }
+    }
+
+    /// A^T B, if that is symmetric.
+    #[inline(always)]
+    fn product(a: &[Lane3; 3], b: &[Lane3; 3]) -> Self {
+        Self {
+            xx: a[0].dot(b[0]),
+            yy: a[1].dot(b[1]),
+            zz: a[2].dot(b[2]),
+            xy: a[0].dot(b[1]),
+            xz: a[0].dot(b[2]),
+            yz: a[1].dot(b[2]),
+        }
+    }
+
+    fn lane(&self, lane: usize) -> DMat3 {
+        matrix(&self.columns(), lane)
+    }
+}
+
+/// Every lane gets the value of the one before it, the first one 0.
+#[inline(always)]
+pub(super) fn shifted(value: Lane) -> Lane {
+    let [a, b, c, _] = value.to_array();
+    Lane::new([0.0, a, b, c])
+}
+
+/// The matrix with these columns in one lane.
+fn matrix(columns: &[Lane3; 3], lane: usize) -> DMat3 {
+    let [x, y, z] = columns.map(|column| column.lane(lane));
+    DMat3::from_cols(x, y, z)
+}
+
+/// The sum of columns, weighed by the components of a vector.
+#[inline(always)]
+fn combine(columns: &[Lane3; 3], v: Lane3, plus: Lane3) -> Lane3 {
+    columns[2].mul_add(v.z, columns[1].mul_add(v.y, columns[0].mul_add(v.x, plus)))
+}
+
+/// A vertex of each stretch; the last row are the posts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    /// D, and f.
+    pub block: Symmetrics,
+    pub load: Lane3,
+    /// K of the segment after the vertex.
+    pub bond: Symmetrics,
+    /// 1 if the vertex can move, 0 if it stays.
+    pub free: Lane,
+}
+
+/// A vertex of each stretch that has been eliminated: P f, P K and P C.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Gone {
+    alone: Lane3,
+    after: [Lane3; 3],
+    behind: [Lane3; 3],
+}
+
+impl Row {
+    pub const EMPTY: Self =
+        Self { block: Symmetrics::ZERO, load: Lane3::ZERO, bond: Symmetrics::ZERO, free: Lane::ZERO };
+}
+
+/// Finds the steps of all vertices.
+pub(super) fn solve(rows: &[Row], gone: &mut Vec<Gone>, steps: &mut [Lane3]) {
+    let Some((posts, rows)) = rows.split_last() else { return };
+    gone.clear();
+    // Forth. What has been eliminated takes from the next block and gives to the next load; the same of the post behind.
+    let mut coupling = posts.bond.shifted().columns();
+    let (mut taken, mut given) = (Symmetrics::ZERO, Lane3::ZERO);
+    let (mut taken_behind, mut given_behind) = (Symmetrics::ZERO, Lane3::ZERO);
+    for row in rows {
+        let inverse = row.block.minus(&taken).inverse(row.free);
+        let bond = row.bond.columns();
+        let after = bond.map(|column| inverse.times(column));
+        taken = Symmetrics::product(&bond, &after);
+        let alone = inverse.times(row.load + given);
+        given = row.bond.times(alone);
+        let behind = coupling.map(|column| inverse.times(column));
+        taken_behind = taken_behind.plus(&Symmetrics::product(&coupling, &behind));
+        given_behind =
+            given_behind + Lane3 { x: coupling[0].dot(alone), y: coupling[1].dot(alone), z: coupling[2].dot(alone) };
+        coupling = behind.map(|column| row.bond.times(column));
+        gone.push(Gone { alone, after, behind });
+    }
+
+    // The posts, one after the other.
+    const POSTS: usize = LANES - 1;
+    let block = posts.block.minus(&taken);
+    let load = posts.load + given;
+    let couplings: [DMat3; LANES] = std::array::from_fn(|lane| matrix(&coupling, lane));
+    let (mut inverses, mut loads, mut at) = ([DMat3::ZERO; POSTS], [DVec3::ZERO; POSTS], [DVec3::ZERO; LANES]);
+    for post in 0..POSTS {
+        let mut own = block.lane(post) - taken_behind.lane(post + 1);
+        loads[post] = load.lane(post) + given_behind.lane(post + 1);
+        if post > 0 {
+            let (k, before) = (couplings[post], inverses[post - 1]);
+            own -= k * before * k.transpose();
+            loads[post] += k * (before * loads[post - 1]);
+        }
+        if posts.free.as_array()[post] > 0.0 {
+            inverses[post] = own.inverse();
+        }
+    }
+    for post in (0..POSTS).rev() {
+        let after = couplings[post + 1].transpose() * at[post + 1];
+        at[post] = inverses[post] * (loads[post] + after);
+    }
+
+    // Back.
+    let mut step = Lane3::new(at);
+    let behind = Lane3 { x: shifted(step.x), y: shifted(step.y), z: shifted(step.z) };
+    steps[rows.len()] = step;
+    for (gone, to) in gone.iter().zip(steps).rev() {
+        step = combine(&gone.after, step, combine(&gone.behind, behind, gone.alone));
+        *to = step;
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::Curve;
     use super::*;
     use drench_math::random::Stream;
 
-    fn law(limit: f64) -> Law {
-        let (rest, area, curve) = (0.1, 1e-5, Curve::elastic(2e9).yielding_at(4e7, 2e8));
-        let slopes = [curve.elastic, curve.plastic];
-        Law {
-            rest,
-            slack: 1.01 * rest,
-            over_square: 1.0 / (rest * rest),
-            limit,
-            most: f64::INFINITY,
-            stiffness: slopes.map(|slope| area * slope / rest),
-            compliance: slopes.map(|slope| rest / (area * slope)),
-        }
-    }
-
     #[test]
-    fn steps_of_eliminated_vertices_solve_the_system() {
+    fn steps_solve_the_system() {
         let stream = Stream::new(3, "chain");
-        let bonds: Vec<Bond> = (0..4)
-            .map(|s| {
-                let edge = stream.direction(s) * 0.1 * stream.range(10 + s, 1.0, 1.05);
-                law(400.0).bond(edge, stream.range(20 + s, 0.0, 900.0), DVec3::X, 0.02)
-            })
-            .collect();
-        let own: Vec<(Symmetric, DVec3)> = (0..5)
-            .map(|v| {
-                let mut inertia = Symmetric::scalar(stream.range(30 + v, 10.0, 1e4));
-                inertia.add_dyad(stream.direction(40 + v) * 1.0, stream.direction(40 + v));
-                (inertia, stream.direction(50 + v) * 30.0)
-            })
-            .collect();
-        // Segment 1 leans on a solid, and so does segment 2, which is eliminated from the other side.
-        let at = [0.0, 0.1, 0.2, 0.3, 0.4].map(|x| DVec3::new(x, 0.0, 0.0));
-        let leans: Vec<Lean> = [(1, 0.3), (2, 0.8)]
-            .map(|(s, place)| Lean::held(s, place, (stream.direction(60 + s as u64), 1e5), DVec3::Y * 1e-3, &at))
-            .to_vec();
-        let (mut bonds, mut own) = (bonds, own);
-        for (index, lean) in leans.iter().enumerate() {
-            bonds[lean.segment].lean = index as u32 + 1;
-            lean.bear(&mut own[lean.vertex], 1.0 - lean.place);
-            lean.bear(&mut own[lean.vertex + 1], lean.place);
-        }
-        // From both ends to vertex 2, and back.
-        let new = |own, left, gone| Block::new(own, left, gone, &leans);
-        let first = new(own[0], Some((&bonds[0], 1.0)), [None, None]);
-        let second = new(own[1], Some((&bonds[1], 1.0)), [Some((&bonds[0], -1.0, &first)), None]);
-        let last = new(own[4], Some((&bonds[3], -1.0)), [None, None]);
-        let fourth = new(own[3], Some((&bonds[2], -1.0)), [Some((&bonds[3], 1.0, &last)), None]);
-        let sides = [Some((&bonds[1], -1.0, &second)), Some((&bonds[2], 1.0, &fourth))];
-        let mut steps = [DVec3::ZERO; 5];
-        steps[2] = new(own[2], None, sides).alone();
-        steps[1] = second.beside(&bonds[1], steps[2], &leans);
-        steps[0] = first.beside(&bonds[0], steps[1], &leans);
-        steps[3] = fourth.beside(&bonds[2], steps[2], &leans);
-        steps[4] = last.beside(&bonds[3], steps[3], &leans);
-        for v in 0..5 {
-            let (inertia, load) = &own[v];
-            let mut left = inertia.times(steps[v]) - *load;
-            if v < 4 {
-                left += bonds[v].times(steps[v] - steps[v + 1], &[]) - bonds[v].normal * bonds[v].force;
+        for inner in [1_usize, 2, 5, 9] {
+            let count = inner + 1;
+            let vector = |i: usize, scale: f64| stream.child(i as u64).direction(1) * scale;
+            let number = |i: usize, low: f64, high: f64| stream.child(i as u64).range(2, low, high);
+            let stays = |i: usize| i % 7 == 5;
+            let (mut rows, mut steps) = (vec![Row::EMPTY; count], vec![Lane3::ZERO; count]);
+            let (mut own, mut loads, mut bonds) = (Vec::new(), Vec::new(), Vec::new());
+            for i in 0..LANES * count {
+                let normal = vector(3 * i, 1.0);
+                let mut inertia = Symmetric::scalar(number(i, 10.0, 1e4));
+                inertia.add_dyad(normal * 3.0, normal);
+                let mut bond = Symmetric::scalar(number(i, 0.0, 1e3));
+                bond.add_dyad(vector(3 * i + 1, 1e5), vector(3 * i + 1, 1.0));
+                // Behind the last post there is nothing.
+                let end = i + 1 >= LANES * count - 1;
+                bonds.push(if end { Symmetric::ZERO } else { bond });
+                own.push(inertia);
+                loads.push(vector(3 * i + 2, 30.0));
             }
-            if v > 0 {
-                left += bonds[v - 1].times(steps[v] - steps[v - 1], &[]) + bonds[v - 1].normal * bonds[v - 1].force;
+            for i in 0..LANES * count {
+                let (lane, row) = (i / count, &mut rows[i % count]);
+                row.block.add(lane, &own[i], 1.0);
+                row.block.add(lane, &bonds[i], 1.0);
+                row.block.add(lane, if i > 0 { &bonds[i - 1] } else { &Symmetric::ZERO }, 1.0);
+                row.bond.add(lane, &bonds[i], 1.0);
+                row.load.set_lane(lane, loads[i]);
+                row.free.as_mut_array()[lane] = if stays(i) { 0.0 } else { 1.0 };
             }
-            // The force of a hold falls with the step of its point; its load is in `own`, whose matrix counts it once too often.
-            for lean in leans.iter().filter(|lean| lean.vertex == v || lean.vertex + 1 == v) {
-                let share = if lean.vertex == v { 1.0 - lean.place } else { lean.place };
-                left += lean.coupling().0.times(lean.point(&steps) - steps[v]) * share;
+            solve(&rows, &mut Vec::new(), &mut steps);
+            let step = |i: usize| steps[i % count].lane(i / count);
+            let mut longest = 0.0_f64;
+            for i in 0..LANES * count - 1 {
+                let mut left = own[i].times(step(i)) - loads[i];
+                left += bonds[i].times(step(i) - step((i + 1).min(LANES * count - 1)));
+                if i > 0 {
+                    left += bonds[i - 1].times(step(i) - step(i - 1));
+                }
+                longest = longest.max(step(i).length());
+                assert!(if stays(i) { step(i) == DVec3::ZERO } else { left.length() < 1e-6 }, "vertex {i}: {left}");
             }
-            assert!(left.length() < 1e-7, "vertex {v}: {left}");
-        }
-        assert!(steps.iter().any(|step| step.length() > 1e-3));
-    }
-
-    #[test]
-    fn bonds_close_the_gap_to_the_length_that_the_tension_has() {
-        for tension in [0.0, 100.0, 399.0, 401.0, 2000.0] {
-            let law = law(400.0);
-            let bond = law.bond(DVec3::Y * 0.101, tension, DVec3::X, 0.02);
-            let length = 0.101 - bond.gap;
-            assert!((law.tension(length) - tension).abs() < 1e-9 * (1.0 + tension), "{tension}");
-            // Within a branch the tension is linear: one step brings it to that of the length.
-            let longer = DVec3::Y * 1e-6;
-            let expected = law.tension(length + 1e-6);
-            assert!((bond.tension(tension, longer - bond.normal * bond.gap) - expected).abs() < 1e-6, "{tension}");
+            assert!(longest > 1e-3);
         }
     }
 }

@@ -168,9 +168,9 @@ impl Grips {
         from..from + self.vertices[from..].partition_point(|grip| grip.vertex <= last)
     }
 
-    /// The bodies that hold vertices from the first to the last of a run.
-    pub fn bodies(&self, ends: [usize; 2]) -> impl Iterator<Item = usize> {
-        self.vertices[self.between(ends)].iter().filter_map(|grip| grip.body)
+    /// The bodies that hold some of `vertices`.
+    pub fn bodies(&self, held: &std::ops::Range<usize>) -> impl Iterator<Item = usize> {
+        self.vertices[held.clone()].iter().filter_map(|grip| grip.body)
     }
 
     /// Whether a cord is not to touch a body (none: the world) at a free vertex of a piece because it comes out of it there: the body holds the
@@ -336,6 +336,15 @@ fn fall(body: &BodyState, gravity: DVec3, dt: f64) -> DVec3 {
 
 /// Rotation of a body after `dt`.
 pub(crate) fn turned(body: &BodyState, dt: f64) -> DQuat {
+    // Half of the angle is small, mostly: series of sin x / x and cos x, to the last digit.
+    let half = body.spin * (0.5 * dt);
+    let square = half.length_squared();
+    if square < 0.01 {
+        let series = |terms: [f64; 5]| terms.iter().rev().fold(1.0, |sum, over| 1.0 - square * over * sum);
+        let axis = half * series([6.0, 20.0, 42.0, 72.0, 110.0].map(|x| 1.0 / x));
+        let turn = DQuat::from_xyzw(axis.x, axis.y, axis.z, series([2.0, 12.0, 30.0, 56.0, 90.0].map(|x| 1.0 / x)));
+        return turn * body.rotation;
+    }
     DQuat::from_scaled_axis(body.spin * dt) * body.rotation
 }
 

@@ -38,7 +38,7 @@ pub(super) fn flick(
         let mut first = whole.segments.start;
         for s in whole.segments.clone() {
             if s + 1 == whole.segments.end || scratch.grips.at(s + whole.piece + 1).is_some() {
-                let run = Run::new(whole.piece, first..s + 1, &scratch.grips);
+                let run = Run::new(whole.piece, first..s + 1, 0, &scratch.grips);
                 fling(model, state, scratch, &run, dt, bodies, tally);
                 first = s + 1;
             }

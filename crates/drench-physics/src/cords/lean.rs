@@ -16,8 +16,8 @@ use super::Surroundings;
 use super::chain::Symmetric;
 use super::clamp::Bodies;
 use super::model::CordModel;
+use super::round::{FIXED, STUCK};
 use super::state::{CordScratch, CordState, Tally};
-use super::tension::{FIXED, STUCK};
 use crate::collision::segments::length;
 use crate::contact::{self, Collider};
 use glam::DVec3;
@@ -59,32 +59,13 @@ pub(crate) struct Lean {
     /// How it is held [N/m], and where [m].
     hold: Symmetric,
     target: DVec3,
-    /// Force of the hold in this round [N].
-    force: DVec3,
     /// What the segment has got from the solid otherwise [N s].
     impulse: DVec3,
 }
 
 impl Lean {
-    /// A segment of the first piece, held at a place along a normal by a spring.
-    #[cfg(test)]
-    pub fn held(segment: usize, place: f64, (normal, stiff): (DVec3, f64), off: DVec3, at: &[DVec3]) -> Self {
-        let (zero, mut hold) = (DVec3::ZERO, Symmetric::ZERO);
-        hold.add_dyad(normal * stiff, normal);
-        let mut lean =
-            Self { segment, vertex: segment, place, body: 0, hold, target: zero, force: zero, impulse: zero };
-        lean.target = lean.point(at) + off;
-        lean.pull_at(at);
-        lean
-    }
-
     pub fn point(&self, x: &[DVec3]) -> DVec3 {
         x[self.vertex].lerp(x[self.vertex + 1], self.place)
-    }
-
-    /// Finds the force of the hold where vertices are now.
-    pub fn pull_at(&mut self, next: &[DVec3]) {
-        self.force = self.hold_at(self.point(next));
     }
 
     /// Force of the hold with the point at a place [N].
@@ -92,15 +73,9 @@ impl Lean {
         self.hold.times(self.target - point)
     }
 
-    /// Adds what the hold is to the end that has this share of the point.
-    pub fn bear(&self, (inertia, load): &mut (Symmetric, DVec3), share: f64) {
-        inertia.add(&self.hold, share);
-        *load += self.force * share;
-    }
-
-    /// What the hold takes from the bond between both ends.
-    pub fn coupling(&self) -> (&Symmetric, f64) {
-        (&self.hold, self.place * (1.0 - self.place))
+    /// How it is held [N/m].
+    pub fn hold(&self) -> &Symmetric {
+        &self.hold
     }
 }
 
@@ -153,7 +128,6 @@ pub(super) fn lean(
             body: collider.body().map_or(0, |body| body as u32 + 1),
             hold: Symmetric::ZERO,
             target: touch.position,
-            force: DVec3::ZERO,
             impulse: DVec3::ZERO,
         };
         let slip = way - touch.normal * touch.normal.dot(way);

@@ -6,7 +6,9 @@
 //! | `predict` | inertia, weight, air, forces of twist | 4.1 |
 //! | `bend` | chain shape matching | 4.1 |
 //! | `tension` | lengths and tensions at once | 4.2, 4.4.2 |
-//! | `chain` | the linear system of that | |
+//! | `round` | one round of that | |
+//! | `law` | tension over length | |
+//! | `chain` | the linear system of a round | |
 //! | `touch` | contact of vertices with solids and its reaction | 4.5 |
 //! | `lean` | the same between vertices | 4.5 |
 //! | `flick` | stored energy becomes motion | 4.4.3 |
@@ -25,9 +27,11 @@ mod clamp;
 mod curve;
 mod flick;
 mod frame;
+mod law;
 mod lean;
 mod model;
 mod predict;
+mod round;
 mod state;
 mod tear;
 mod tension;

@@ -52,6 +52,21 @@ impl Torsion {
     }
 }
 
+/// A joint between two segments, as twist sees it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Joint {
+    /// Shear strain of the surface over twist: radius over length [1/rad].
+    pub strain: f64,
+    /// Torque over surface stress [m3].
+    pub section: f64,
+}
+
+impl Joint {
+    fn new(radius: f64, length: f64) -> Self {
+        Self { strain: radius / length, section: 0.5 * PI * radius.powi(3) }
+    }
+}
+
 /// What cords are made of, and how they answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CordMaterial {
@@ -101,6 +116,8 @@ pub struct CordModel {
     pub(crate) areas: Vec<f64>,
     pub(crate) masses: Vec<f64>,
     pub(crate) references: Vec<DVec3>,
+    /// The joint before each segment; any before the first one of a cord.
+    pub(crate) joints: Vec<Joint>,
     pub(crate) stiffness: Vec<f64>,
     pub(crate) strength: Vec<f64>,
     pub(crate) longest: usize,
@@ -127,6 +144,7 @@ impl CordModel {
             areas: Vec::with_capacity(segments),
             masses: Vec::with_capacity(segments),
             references: Vec::with_capacity(segments),
+            joints: Vec::with_capacity(segments),
             stiffness: variation("cord stiffness"),
             strength: variation("cord strength"),
             longest: 0,
@@ -162,6 +180,9 @@ impl CordModel {
             self.areas.push(area);
             self.masses.push(self.material.density * area * length);
             self.references.push(reference);
+            let before = self.lengths.len().max(2) - 2;
+            let mean = |values: &[f64]| 0.5 * (values[before] + values[values.len() - 1]);
+            self.joints.push(Joint::new(mean(&self.radii), mean(&self.lengths)));
         }
         Ok(())
     }
@@ -242,7 +263,7 @@ impl CordModel {
 
     /// Bytes the model holds.
     pub fn memory(&self) -> usize {
-        self.offsets.len() * 4 + self.positions.len() * 24 + self.segment_count() * (2 * 24 + 6 * 8)
+        self.offsets.len() * 4 + self.positions.len() * 24 + self.segment_count() * (2 * 24 + 8 * 8)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Where vertices would go: inertia, weight, air, twist, and the tension of the last step, which is most of the next one.
 
-use super::chain::Law;
 use super::clamp::{Bodies, Grips};
+use super::law::Law;
 use super::model::CordModel;
 use super::state::{CordScratch, CordState};
 use super::tension::{self, Run};
@@ -26,7 +26,9 @@ pub(super) fn predict(
     twist::add_forces(model, state, scratch, around.dt);
     accelerate(model, state, scratch, around);
     find_runs(state, &scratch.grips, &mut scratch.runs);
+    scratch.law_rows.clear();
     for run in &mut scratch.runs {
+        run.stretches.lay_out(&scratch.laws, &mut scratch.law_rows);
         run.reach = run.segments.clone().map(|s| scratch.spans[s] + model.lengths[s]).sum();
     }
     carry_along(state, scratch, around, bodies);
@@ -72,8 +74,11 @@ fn measure(model: &CordModel, state: &CordState, scratch: &mut CordScratch) {
             // Coincident vertices keep the direction that the segment has at rest.
             let edge = state.positions[v + 1] - state.positions[v];
             spans[s] = length(edge);
-            let rest = model.rest[s] / model.lengths[s];
-            before[s] = if spans[s] > 1e-9 * model.lengths[s] { edge / spans[s] } else { rest };
+            before[s] = if spans[s] > 1e-9 * model.lengths[s] {
+                edge * (1.0 / spans[s])
+            } else {
+                model.rest[s] / model.lengths[s]
+            };
         }
     }
     inverse_mass.clear();
@@ -136,7 +141,8 @@ fn find_runs(state: &CordState, grips: &Grips, runs: &mut Vec<Run>) {
         let mut first = segments.start;
         for s in segments.clone() {
             if s + 1 == segments.end || grips.at(s + piece + 1).is_some_and(|grip| grip.inertia.is_none()) {
-                runs.push(Run::new(piece, first..s + 1, grips));
+                let row = runs.last().map_or(0, |run| run.stretches.range().end);
+                runs.push(Run::new(piece, first..s + 1, row, grips));
                 first = s + 1;
             }
         }

@@ -7,12 +7,14 @@
 //! segment s of piece p lies between vertices s + p and s + p + 1.
 
 use super::bend::Regions;
-use super::chain::{Block, Bond, Law};
 use super::clamp::Grips;
+use super::law::{Law, Laws};
 use super::lean::{Lean, Near};
 use super::model::CordModel;
-use super::tension::{Inertia, Run};
+use super::round::{Inertia, Rows, Workspace};
+use super::tension::Run;
 use super::touch::Clearances;
+use crate::collision::segments::length;
 use crate::error::PhysicsError;
 use glam::DVec3;
 use serde::{Deserialize, Serialize};
@@ -144,13 +146,16 @@ impl CordState {
         for piece in 0..self.piece_count() {
             let segments = self.segments(piece);
             let radius = |s: usize| {
-                let length = self.positions[s + piece].distance(self.positions[s + piece + 1]);
+                let length = length(self.positions[s + piece + 1] - self.positions[s + piece]);
                 model.radii[s] * (model.lengths[s] / length.max(0.25 * model.lengths[s])).sqrt()
             };
-            radii.extend(self.vertices(piece).map(|v| {
-                let (before, after) = ((v - piece).max(segments.start + 1) - 1, (v - piece).min(segments.end - 1));
-                (0.5 * (radius(before) + radius(after))) as f32
-            }));
+            let mut before = radius(segments.start);
+            for s in segments {
+                let here = radius(s);
+                radii.push((0.5 * (before + here)) as f32);
+                before = here;
+            }
+            radii.push(before as f32);
         }
     }
 
@@ -243,15 +248,15 @@ pub struct CordScratch {
     pub(crate) sums: Vec<[f64; 2]>,
     pub(crate) averages: Vec<f64>,
     pub(crate) runs: Vec<Run>,
-    /// Step of each vertex, and tension of each segment after it, of a round that solves lengths.
+    /// What lengths are solved on, a round of that, and the steps in it of vertices that are held.
+    pub(crate) length_rows: Rows,
+    pub(crate) round: Workspace,
     pub(crate) moves: Vec<DVec3>,
-    pub(crate) pulls: Vec<f64>,
-    pub(crate) blocks: Vec<Block>,
-    pub(crate) bonds: Vec<Bond>,
-    /// How vertices resist being pulled.
+    /// How vertices resist being pulled, in the rows of the runs.
     pub(crate) inertias: Vec<Inertia>,
-    /// Tension over length of each segment.
+    /// Tension over length of each segment, one by one and in the rows of the runs.
     pub(crate) laws: Vec<Law>,
+    pub(crate) law_rows: Vec<Laws>,
     pub(crate) grips: Grips,
     /// For each body, when lengths are solved, the last turn in which a run that was not done has pulled it.
     pub(crate) stirred: Vec<u32>,
@@ -293,11 +298,11 @@ impl CordScratch {
             averages: Vec::new(),
             runs: Vec::with_capacity(segments),
             moves: vec![DVec3::ZERO; vertices],
-            pulls: vec![0.0; segments],
-            blocks: vec![Block::FIXED; vertices],
-            bonds: vec![Bond::default(); segments],
+            length_rows: Rows::default(),
+            round: Workspace::default(),
             inertias: Vec::with_capacity(vertices),
             laws: vec![Law::default(); segments],
+            law_rows: Vec::with_capacity(vertices),
             grips: Grips::default(),
             stirred: Vec::new(),
             regions: Regions::default(),

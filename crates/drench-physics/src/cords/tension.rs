@@ -14,7 +14,7 @@
 //!
 //! K_s = T_s / l (1 - n n^T) + k n n^T,
 //!
-//! so that a round is one sweep forth and one back [cf. section 4.2, where sweeps are repeated]. The first part is what holds a taut string
+//! so that a round is one sweep forth and one back [`super::chain`; cf. section 4.2, where sweeps are repeated]. The first part is what holds a taut string
 //! straight; left out, light vertices between heavy ones would fly off sideways. A vertex held by the world has dx = 0 and parts a piece into runs; one
 //! held by a body has the inverse of the body's answer for its mass (shared out if the body holds several vertices of the piece); one that lies on a solid is
 //! as good as fixed along the normal. Runs that share a body are solved in turn until all agree.
@@ -26,10 +26,9 @@
 //! Directions of the end make the scheme stable at any tension and take a little from fast sideways motion; where a piece is free or hangs
 //! on one point its angular momentum is given back by a rotation.
 
-use super::chain::{Block, Law, Symmetric};
 use super::clamp::{Bodies, Grips, Round};
-use super::lean::Lean;
 use super::model::CordModel;
+use super::round::{Inertia, Stretches, improve};
 use super::state::{CordScratch, CordState, Tally};
 use super::{Surroundings, bend, frame};
 use crate::collision::segments::length;
@@ -45,16 +44,15 @@ pub(super) const TOLERANCE: f64 = 1e-6;
 pub(super) const ROUGH: f64 = 1e-2;
 /// How much shorter than its length, relative, a segment may be and still be thought to pull: in the first round, which finds out, and later.
 const SLACK: [f64; 2] = [0.02, 1e-10];
-/// Mass of a vertex along the normal of the solid that it lies on, over its own, and in all directions where friction holds it: not so much that
-/// it could not give way to a cord pulled too long.
-pub(super) const FIXED: f64 = 1e6;
-pub(super) const STUCK: f64 = 16.0;
 
 /// Segments of a piece between two vertices that are held, or between one and an end.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub piece: usize,
     pub segments: Range<usize>,
+    pub stretches: Stretches,
+    /// Which of the vertices that are held it has.
+    pub held: Range<usize>,
     /// Whether its lengths are what goes with the tensions.
     pub done: bool,
     /// Whether a body that can move holds a vertex.
@@ -69,11 +67,6 @@ pub(crate) struct Run {
     turn: u32,
 }
 
-/// Steps, in lengths of a segment, above which it is looked whether they go too far; looks at most.
-const LONG: f64 = 0.03;
-const LOOKS: u32 = 6;
-/// Slope of the energy where a step ends, over that where it begins, up to which it has not gone too far.
-const BEYOND: f64 = 0.5;
 /// Last step, in lengths of a segment, that is still an answer, if not a good one.
 const LOST: f64 = 0.01;
 /// Change of a round over that of the one before up to which rounds are steady; squared cosine of the two from which on they go straight on.
@@ -85,10 +78,14 @@ const HURRY: [f64; 2] = [0.5, 50.0];
 const FAR: f64 = 1e3;
 
 impl Run {
-    pub fn new(piece: usize, segments: Range<usize>, grips: &Grips) -> Self {
+    /// A run whose rows come after others.
+    pub fn new(piece: usize, segments: Range<usize>, first_row: usize, grips: &Grips) -> Self {
+        let stretches = Stretches::new(segments.start + piece, segments.start, segments.len(), first_row);
         let mut run = Self {
             piece,
             segments,
+            stretches,
+            held: 0..0,
             done: false,
             coupled: false,
             reach: f64::INFINITY,
@@ -96,8 +93,8 @@ impl Run {
             last: f64::INFINITY,
             turn: 0,
         };
-        let [first, last] = run.ends();
-        run.coupled = (first..=last).any(|v| grips.at(v).is_some_and(|grip| grip.inertia.is_some()));
+        run.held = grips.between(run.ends());
+        run.coupled = grips.vertices[run.held.clone()].iter().any(|grip| grip.inertia.is_some());
         run
     }
 
@@ -126,7 +123,9 @@ pub(super) fn solve(
         run.reach = run.reach.max(span.sum());
         run.far = FAR * run.reach;
     }
-    Inertia::all(scratch, around.dt);
+    scratch.length_rows.resize(runs.last().map_or(0, |run| run.stretches.range().end));
+    scratch.inertias.clear();
+    runs.iter().for_each(|run| Inertia::all(scratch, run, around.dt));
     for grip in &mut scratch.grips.vertices {
         grip.start = grip.given;
         grip.round = Round { from: grip.given[0], ..Round::default() };
@@ -135,6 +134,9 @@ pub(super) fn solve(
     for run in runs.iter_mut().filter(|run| !run.coupled) {
         alone(state, scratch, run, around.dt, tolerance, tally);
     }
+    for run in runs.iter().filter(|run| run.coupled) {
+        run.stretches.load(&mut scratch.length_rows, &scratch.next, &state.tensions);
+    }
     let mut turn = 0;
     scratch.stirred.clear();
     scratch.stirred.resize(bodies.states.len(), 0);
@@ -142,20 +144,20 @@ pub(super) fn solve(
         let mut all = true;
         for run in runs.iter_mut().filter(|run| run.coupled) {
             // A run that is done is, until another moves one of its bodies.
-            if run.done && scratch.grips.bodies(run.ends()).all(|body| scratch.stirred[body] < run.turn) {
+            if run.done && scratch.grips.bodies(&run.held).all(|body| scratch.stirred[body] < run.turn) {
                 continue;
             }
             turn += 1;
             run.turn = turn;
             hold(scratch, run, around, bodies);
-            let (step, sure) = improve(state, scratch, run, around.dt, SLACK[usize::from(round > 1)], false);
+            let (step, sure) = improve(scratch, run, around.dt, SLACK[usize::from(round > 1)], false);
             tally.rounds = tally.rounds.max(round);
             run.last = step;
             lead(scratch, run, around.dt, bodies);
             run.done = sure && step <= tolerance;
             all &= run.done;
             if !run.done {
-                scratch.grips.bodies(run.ends()).for_each(|body| scratch.stirred[body] = turn);
+                scratch.grips.bodies(&run.held).for_each(|body| scratch.stirred[body] = turn);
             }
         }
         if all {
@@ -163,6 +165,9 @@ pub(super) fn solve(
         }
         turn += 1;
         hurry(scratch, &runs, turn, bodies);
+    }
+    for run in runs.iter().filter(|run| run.coupled) {
+        run.stretches.store(&scratch.length_rows, &mut scratch.next, &mut state.tensions);
     }
     // What bodies got is what the tensions are, to the last digit.
     for run in runs.iter().filter(|run| run.coupled && run.done) {
@@ -189,21 +194,22 @@ pub(super) fn solve(
 
 /// Solves a run whose ends, and vertices on bodies, stay where they are.
 fn alone(state: &mut CordState, scratch: &mut CordScratch, run: &mut Run, dt: f64, tolerance: f64, tally: &mut Tally) {
+    run.stretches.load(&mut scratch.length_rows, &scratch.next, &state.tensions);
     for round in 1..=ROUNDS {
         tally.rounds = tally.rounds.max(round);
-        let (step, sure) = improve(state, scratch, run, dt, SLACK[usize::from(round > 1)], true);
+        let (step, sure) = improve(scratch, run, dt, SLACK[usize::from(round > 1)], true);
         run.last = step;
         run.done = sure && step <= tolerance;
         if run.done {
             break;
         }
     }
+    run.stretches.store(&scratch.length_rows, &mut scratch.next, &mut state.tensions);
 }
 
 /// Takes from bodies what a run has given them in this solve.
 fn give_back(scratch: &mut CordScratch, run: &Run, bodies: &mut Bodies) {
-    let held = scratch.grips.between(run.ends());
-    for grip in &mut scratch.grips.vertices[held] {
+    for grip in &mut scratch.grips.vertices[run.held.clone()] {
         if let (Some(index), Some(_)) = (grip.body, grip.inertia) {
             bodies.push(index, grip.share * (grip.start[0] - grip.given[0]), grip.begin);
             grip.given[0] = grip.start[0];
@@ -248,10 +254,10 @@ fn ease(state: &mut CordState, scratch: &CordScratch, run: &Run) -> f64 {
 
 /// Puts vertices on bodies where the bodies now take them.
 fn hold(scratch: &mut CordScratch, run: &Run, around: &Surroundings, bodies: &Bodies) {
-    let CordScratch { grips, next, .. } = scratch;
-    let held = grips.between(run.ends());
-    for grip in grips.vertices[held].iter().filter(|grip| grip.inertia.is_some()) {
+    let CordScratch { grips, next, length_rows, .. } = scratch;
+    for grip in grips.vertices[run.held.clone()].iter().filter(|grip| grip.inertia.is_some()) {
         next[grip.vertex] = grip.end(bodies, around.environment.gravity, around.dt);
+        length_rows.put(&run.stretches, grip.vertex, next[grip.vertex]);
     }
 }
 
@@ -259,8 +265,7 @@ fn hold(scratch: &mut CordScratch, run: &Run, around: &Surroundings, bodies: &Bo
 /// more in a round than light bodies could follow.
 fn lead(scratch: &mut CordScratch, run: &Run, dt: f64, bodies: &mut Bodies) {
     let CordScratch { grips, moves, .. } = scratch;
-    let held = grips.between(run.ends());
-    for grip in &mut grips.vertices[held] {
+    for grip in &mut grips.vertices[run.held.clone()] {
         if let (Some(index), Some(inertia)) = (grip.body, grip.inertia) {
             let more = inertia * moves[grip.vertex] * (1.0 / dt);
             bodies.push(index, grip.share * more, grip.begin);
@@ -277,7 +282,7 @@ fn hurry(scratch: &mut CordScratch, runs: &[Run], turn: u32, bodies: &mut Bodies
     let unsettled = || runs.iter().filter(|run| run.coupled && !run.done);
     // f . f, f . f_before, f_before . f_before.
     let [mut new, mut both, mut old] = [0.0; 3];
-    for grip in unsettled().flat_map(|run| &grips.vertices[grips.between(run.ends())]) {
+    for grip in unsettled().flat_map(|run| &grips.vertices[run.held.clone()]) {
         let change = grip.given[0] - grip.round.from;
         new += change.length_squared();
         both += change.dot(grip.round.change);
@@ -292,8 +297,7 @@ fn hurry(scratch: &mut CordScratch, runs: &[Run], turn: u32, bodies: &mut Bodies
     };
     let part = if both > new { ((both - new) / (new - 2.0 * both + old)).min(most) } else { 0.0 };
     for run in unsettled() {
-        let held = grips.between(run.ends());
-        for grip in &mut grips.vertices[held] {
+        for grip in &mut grips.vertices[run.held.clone()] {
             let (to, change, more) =
                 (grip.given[0], grip.given[0] - grip.round.from, (grip.given[0] - grip.round.to) * part);
             if let (Some(index), Some(_)) = (grip.body, grip.inertia)
@@ -316,8 +320,7 @@ pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: 
         let v = s + run.piece;
         frame::unit_or(next[v + 1] - next[v], before[s]) * state.tensions[s]
     };
-    let held = grips.between(run.ends());
-    for grip in &mut grips.vertices[held] {
+    for grip in &mut grips.vertices[run.held.clone()] {
         let v = grip.vertex;
         let Some(index) = grip.body else { continue };
         let mut impulse = DVec3::ZERO;
@@ -342,235 +345,6 @@ pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: 
         }
         bodies.push(index, grip.share * more, grip.begin);
         grip.given[side] += more;
-    }
-}
-
-/// One round of Newton's method on a run, with bodies that hold still or answer; returns its largest step, in lengths of a
-/// segment, and whether all segments were on the branch that they were thought to be on.
-fn improve(
-    state: &mut CordState,
-    scratch: &mut CordScratch,
-    run: &Run,
-    dt: f64,
-    slack: f64,
-    still: bool,
-) -> (f64, bool) {
-    let CordScratch { next, before, blocks, laws, bonds, inertias, grips, moves, pulls, leans, .. } = scratch;
-    let resistance = Resistance { inertias, grips, dt, still };
-    let (piece, segments) = (run.piece, run.segments.clone());
-    let [first, last] = run.ends();
-
-    for s in segments.clone() {
-        let v = s + piece;
-        bonds[s] = laws[s].bond(next[v + 1] - next[v], state.tensions[s], before[s], slack);
-    }
-    let mut leaning = false;
-    for (index, lean) in leans.iter_mut().enumerate().filter(|(_, lean)| segments.contains(&lean.segment)) {
-        lean.pull_at(next);
-        bonds[lean.segment].lean = index as u32 + 1;
-        leaning = true;
-    }
-    let (bonds, leans) = (&*bonds, &*leans);
-    let own = |v: usize| {
-        let mut own = resistance.at(v, next[v], DVec3::ZERO)?;
-        if leaning {
-            if let Some(lean) = bonds[segments.clone()].get(v - first).and_then(|bond| bond.lean(leans)) {
-                lean.bear(&mut own, 1.0 - lean.place);
-            }
-            if let Some(lean) = (v > first).then(|| &bonds[v - piece - 1]).and_then(|bond| bond.lean(leans)) {
-                lean.bear(&mut own, lean.place);
-            }
-        }
-        Some(own)
-    };
-
-    // Forth: elimination from both ends to the middle, side by side, because every vertex waits for the one before it.
-    let middle = first.midpoint(last);
-    let before = |v: usize| &bonds[v - piece - 1];
-    let after = |v: usize| &bonds[v - piece];
-    for k in 0..last - middle {
-        let (v, w) = (first + k, last - k);
-        if v < middle {
-            let gone = (v > first).then(|| (before(v), -1.0, &blocks[v - 1]));
-            blocks[v] = own(v).map_or(Block::FIXED, |own| Block::new(own, Some((after(v), 1.0)), [gone, None], leans));
-        }
-        let gone = (w < last).then(|| (after(w), 1.0, &blocks[w + 1]));
-        blocks[w] = own(w).map_or(Block::FIXED, |own| Block::new(own, Some((before(w), -1.0)), [gone, None], leans));
-    }
-    let sides = [
-        (middle > first).then(|| (before(middle), -1.0, &blocks[middle - 1])),
-        Some((after(middle), 1.0, &blocks[middle + 1])),
-    ];
-    blocks[middle] = own(middle).map_or(Block::FIXED, |own| Block::new(own, None, sides, leans));
-
-    // Back: the steps, from the middle to both ends. No step is longer than the run, wherever a first round may want to go.
-    moves[middle] = within(blocks[middle].alone(), run.reach);
-    for k in 1..=last - middle {
-        let (v, w) = (middle.wrapping_sub(k), middle + k);
-        if k <= middle - first {
-            moves[v] = within(blocks[v].beside(after(v), moves[v + 1], leans), run.reach);
-        }
-        moves[w] = within(blocks[w].beside(before(w), moves[w - 1], leans), run.reach);
-    }
-
-    // Tensions; a cord cannot push, nor bear more than tears it.
-    let (mut worst, mut sure, mut square) = (0.0_f64, true, moves[first].length_squared());
-    for s in segments.clone() {
-        let (bond, v, old) = (&bonds[s], s + piece, state.tensions[s]);
-        let tension = bond.tension(old, moves[v + 1] - moves[v]);
-        // On another branch than it was thought to be: one more round.
-        sure &= !(tension < 0.0 && old > 0.0 || bond.changes(tension));
-        pulls[s] = tension.clamp(0.0, bond.most);
-        if !tension.is_finite() {
-            (pulls[s], worst) = (old, f64::INFINITY);
-        }
-        let here = std::mem::replace(&mut square, moves[v + 1].length_squared());
-        worst = worst.max(here.max(square) * laws[s].over_square);
-    }
-    let worst = worst.sqrt();
-
-    let part =
-        if worst > LONG { far_enough(|part| slope(run, &resistance, laws, leans, [next, moves], part)) } else { 1.0 };
-    // Bodies will take their vertices there, up to what others do to them.
-    for v in first..=last {
-        moves[v] *= part;
-        next[v] += moves[v];
-    }
-    for s in segments {
-        // What lets go does so at once, or it would pull for ever.
-        let old = if pulls[s] > 0.0 { state.tensions[s] } else { 0.0 };
-        state.tensions[s] = old + part * (pulls[s] - old);
-    }
-    (worst, sure)
-}
-
-/// What resists the pull of segments at vertices.
-struct Resistance<'a> {
-    inertias: &'a [Inertia],
-    grips: &'a Grips,
-    dt: f64,
-    still: bool,
-}
-
-/// How a vertex that nothing holds resists being pulled off its way.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Inertia {
-    /// Mass over dt^2, a multiple of it where friction holds the vertex [N/m].
-    heavy: f64,
-    /// Where it would go [m].
-    goal: DVec3,
-    /// Normal of the solid that it lies on, or 0, and where along it the solid keeps the vertex [m].
-    normal: DVec3,
-    plane: f64,
-}
-
-impl Inertia {
-    fn all(scratch: &mut CordScratch, dt: f64) {
-        let CordScratch { inertias, free, pushed, mass, inverse_mass, normals, planes, .. } = scratch;
-        inertias.clear();
-        inertias.extend((0..free.len()).map(|v| Self {
-            heavy: mass[v] / (dt * dt) * if inverse_mass[v] == 0.0 { STUCK } else { 1.0 },
-            goal: free[v] + pushed[v],
-            normal: normals[v],
-            plane: planes[v],
-        }));
-    }
-
-    /// The same at a place: how it resists being moved on [N/m], and the force that is on it [N].
-    #[inline(always)]
-    fn at(&self, place: DVec3) -> (Symmetric, DVec3) {
-        let (mut inertia, away) = (Symmetric::scalar(self.heavy), self.goal - place);
-        if self.normal == DVec3::ZERO {
-            return (inertia, away * self.heavy);
-        }
-        inertia.add_dyad(self.normal * (self.heavy * FIXED), self.normal);
-        // What friction took counts; along the normal the solid keeps it where it lies.
-        let off = FIXED * (self.plane - self.normal.dot(place)) - self.normal.dot(away);
-        (inertia, (away + self.normal * off) * self.heavy)
-    }
-}
-
-impl Resistance<'_> {
-    /// How a vertex at a place resists being moved on [N/m], and the force that is on it [N] after it has gone some way in this round;
-    /// nothing if it stays.
-    #[inline(always)]
-    fn at(&self, v: usize, place: DVec3, gone: DVec3) -> Option<(Symmetric, DVec3)> {
-        let Some(grip) = self.grips.at(v) else { return Some(self.inertias[v].at(place + gone)) };
-        let inertia = Symmetric::scaled(grip.inertia.as_ref().filter(|_| !self.still)?, 1.0 / (self.dt * self.dt));
-        Some((inertia, grip.given[0] * (-1.0 / self.dt) - inertia.times(gone)))
-    }
-}
-
-/// Slope of the energy along the step of a round after a part of it [N m].
-fn slope(
-    run: &Run,
-    resistance: &Resistance,
-    laws: &[Law],
-    leans: &[Lean],
-    [next, moves]: [&[DVec3]; 2],
-    part: f64,
-) -> f64 {
-    let [first, last] = run.ends();
-    let mut sum = 0.0;
-    for v in first..=last {
-        if let Some((_, force)) = resistance.at(v, next[v], moves[v] * part) {
-            sum -= force.dot(moves[v]);
-        }
-        if v < last {
-            let change = moves[v + 1] - moves[v];
-            let edge = next[v + 1] - next[v] + change * part;
-            let long = length(edge);
-            sum += laws[v - run.piece].tension(long) * edge.dot(change) / long.max(f64::MIN_POSITIVE);
-        }
-    }
-    for lean in leans.iter().filter(|lean| run.segments.contains(&lean.segment)) {
-        let way = lean.point(moves);
-        sum -= lean.hold_at(lean.point(next) + way * part).dot(way);
-    }
-    sum
-}
-
-/// The part of a step that goes about as far as the slope falls.
-fn far_enough(slope: impl Fn(f64) -> f64) -> f64 {
-    let behind = slope(1.0);
-    if behind <= 0.0 {
-        return 1.0;
-    }
-    let start = slope(0.0);
-    // Segments that have become too short for the tension that they still have make steps that do not go down: these let go of it.
-    if start >= 0.0 {
-        return 1.0;
-    }
-    let (mut low, mut high) = ((0.0, start), (1.0, behind));
-    for _ in 0..LOOKS {
-        if high.1 <= -BEYOND * start {
-            break;
-        }
-        // The secant, drawn to the middle of the bracket where that is one-sided.
-        let part = low.0 + (high.0 - low.0) * (low.1 / (low.1 - high.1)).clamp(0.1, 0.5);
-        let here = slope(part);
-        if here > 0.0 {
-            high = (part, here);
-        } else {
-            low = (part, here);
-            if here >= BEYOND * start {
-                return part;
-            }
-        }
-    }
-    if low.0 > 0.0 && high.1 > -BEYOND * start { low.0 } else { high.0 }
-}
-
-/// The step, made shorter if it is longer than `most`; none if it is not finite.
-#[inline]
-fn within(step: DVec3, most: f64) -> DVec3 {
-    let square = step.length_squared();
-    if square <= most * most {
-        step
-    } else if square.is_finite() {
-        step * (most / square.sqrt())
-    } else {
-        DVec3::ZERO
     }
 }
 

@@ -5,12 +5,12 @@
 //! that of a cord on the solid. The impulse of the contact is what is left of the vertex's change of momentum when tension is taken off;
 //! its opposite goes to the body.
 
+use super::Surroundings;
 use super::clamp::{Bodies, Grips};
 use super::lean::{self, Near};
 use super::model::CordModel;
 use super::predict::net_tension;
 use super::state::{CordScratch, CordState, Tally};
-use super::{Surroundings, clamp};
 use crate::collision::segments::length;
 use crate::contact::{self, Collider};
 use glam::DVec3;
@@ -53,7 +53,7 @@ pub(super) fn touch(
     let mut any = false;
     for piece in 0..state.piece_count() {
         let (vertices, segments) = (state.vertices(piece), state.segments(piece));
-        let reach: f64 = segments.clone().map(|s| clamp::natural_length(model, state, s)).sum();
+        let reach: f64 = model.lengths[segments.clone()].iter().sum();
         // A distance changes by at most the way walked: most vertices need no look.
         let (mut clear, carried) = contact::clearance(colliders, next[vertices.start], 1.5 * reach);
         let mut moved = 0.0;

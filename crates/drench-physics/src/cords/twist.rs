@@ -21,12 +21,12 @@
 //! Forces and torques together keep the angular momentum.
 
 use super::clamp::{Bodies, turned};
-use super::model::{CordModel, Torsion};
+use super::model::{CordModel, Joint, Torsion};
 use super::state::{CordScratch, CordState, Tally};
 use super::{Surroundings, frame};
-use crate::collision::segments::length;
+use crate::strands::lanes::{LANES, Lane, Lane3};
 use glam::DVec3;
-use std::f64::consts::PI;
+use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 
 /// Rounds of Newton's method at most; one is enough where nothing yields.
@@ -37,29 +37,6 @@ const PUSH: f64 = 0.25;
 /// Change of the angle between two references in a step up to which it is certain that no whole turn is missed [rad]: a joint that folds back
 /// on itself and swings round turns them against each other by nearly twice as much as it swings.
 const SURE: f64 = 0.75 * PI;
-
-/// A joint between two segments.
-#[derive(Clone, Copy, Debug)]
-struct Joint {
-    radius: f64,
-    length: f64,
-}
-
-impl Joint {
-    #[inline]
-    fn before(model: &CordModel, s: usize) -> Self {
-        Self {
-            radius: 0.5 * (model.radii[s - 1] + model.radii[s]),
-            length: 0.5 * (model.lengths[s - 1] + model.lengths[s]),
-        }
-    }
-
-    /// Torque over surface stress [m3].
-    #[inline]
-    fn section(&self) -> f64 {
-        0.5 * PI * self.radius.powi(3)
-    }
-}
 
 /// References of a state at rest: without twist from the first segment on.
 pub(super) fn lay_references(model: &CordModel, state: &mut CordState) {
@@ -92,10 +69,13 @@ pub(super) fn add_forces(model: &CordModel, state: &CordState, scratch: &mut Cor
             let v = s + piece;
             let [a, b, c] = gradient(before[s - 1], before[s], [spans[s - 1], spans[s]]);
             // No vertex goes farther than a part of its segment, whatever the torque: all three are held back alike.
-            let step = torque * dt * dt;
-            let farthest = (length(a) / mass[v - 1]).max(length(b) / mass[v]).max(length(c) / mass[v + 1]);
-            let held_back = (PUSH * model.lengths[s] / (step.abs() * farthest).max(1e-300)).min(1.0);
-            let push = -torque * held_back;
+            let way = |gradient: DVec3, mass: f64| gradient.length_squared() / (mass * mass);
+            let farthest = way(a, mass[v - 1]).max(way(b, mass[v])).max(way(c, mass[v + 1]));
+            let (most, step) = (PUSH * model.lengths[s], torque * dt * dt);
+            let mut push = -torque;
+            if step * step * farthest > most * most {
+                push *= most / (step.abs() * farthest.sqrt());
+            }
             forces[v - 1] += a * push;
             forces[v] += b * push;
             forces[v + 1] += c * push;
@@ -137,17 +117,32 @@ pub(super) fn turn(
 /// Carries references, and the angles between them, to the tangents of a piece; how many of these angles change by more than [`SURE`].
 fn carry(state: &mut CordState, piece: usize, tangent: impl Fn(&CordState, usize) -> DVec3) -> u64 {
     let segments = state.segments(piece);
-    let mut doubtful = 0;
-    for s in segments.clone() {
-        let to = tangent(state, s);
-        state.references[s] = frame::transport(state.references[s], state.tangents[s], to);
-        state.tangents[s] = to;
-        if s > segments.start {
-            let over = frame::transport(state.references[s - 1], state.tangents[s - 1], to);
-            let raw = frame::angle(over, state.references[s], to);
-            let angle = frame::unwrap(raw, state.reference_twists[s]);
-            doubtful += u64::from((angle - state.reference_twists[s]).abs() > SURE);
-            state.reference_twists[s] = angle;
+    // Four neighbours at a time; the last one is repeated.
+    let four = |first: usize| std::array::from_fn(|lane| (first + lane).min(segments.end - 1));
+    let kept = |first: usize| (first..segments.end).zip(0..LANES);
+    for first in segments.clone().step_by(LANES) {
+        let at: [usize; LANES] = four(first);
+        let to = Lane3::new(at.map(|s| tangent(state, s)));
+        let (references, from) = (at.map(|s| state.references[s]), at.map(|s| state.tangents[s]));
+        let carried = frame::transport_four(Lane3::new(references), Lane3::new(from), to);
+        for (s, lane) in kept(first) {
+            state.references[s] = carried.lane(lane);
+            state.tangents[s] = to.lane(lane);
+        }
+    }
+    let (turn, mut doubtful) = (Lane::splat(TAU), 0);
+    for first in (segments.start + 1..segments.end).step_by(LANES) {
+        let at: [usize; LANES] = four(first);
+        let [reference, to] = [&state.references, &state.tangents].map(|of| Lane3::new(at.map(|s| of[s])));
+        let [before, from] = [&state.references, &state.tangents].map(|of| Lane3::new(at.map(|s| of[s - 1])));
+        let raw = frame::angle_four(before, from, reference, to);
+        // Whole turns are those of the angle before.
+        let last = Lane::new(at.map(|s| state.reference_twists[s]));
+        let angle = ((last - raw) / turn).round().mul_add(turn, raw);
+        let far = (angle - last).abs().simd_gt(Lane::splat(SURE)).to_bitmask();
+        for (s, lane) in kept(first) {
+            state.reference_twists[s] = angle.as_array()[lane];
+            doubtful += u64::from(far >> lane & 1);
         }
     }
     doubtful
@@ -294,24 +289,23 @@ fn relax(
     for _ in 0..ROUNDS {
         // Torque and stiffness of the joint before segment s, then the rows of the tridiagonal system from left to right.
         let mut flows = false;
-        let mut joint = |s: usize, state: &CordState, turns: &[f64]| -> (f64, f64) {
+        let joint = |s: usize, state: &CordState, turns: &[f64], flows: &mut bool| -> (f64, f64) {
             if s == start || s == segments.end {
                 return (0.0, 0.0);
             }
-            let Joint { radius, length } = Joint::before(model, s);
+            let Joint { strain, section } = model.joints[s];
             let twist = state.angles[s] + turns[s] - state.angles[s - 1] - turns[s - 1] + state.reference_twists[s]
                 - state.rest_twists[s];
             let curve = torsion.curve.scaled(model.stiffness[s], model.strength[s]);
-            let (stress, slope) = curve.stress(radius / length * twist, state.twist_flows[s]);
-            flows |= slope < curve.elastic;
-            let section = Joint { radius, length }.section();
-            let lagging = curve.elastic * friction * radius / length;
-            (section * (stress + lagging * (twist - steps[s])), section * (slope * radius / length + lagging))
+            let (stress, slope) = curve.stress(strain * twist, state.twist_flows[s]);
+            *flows |= slope < curve.elastic;
+            let lagging = curve.elastic * friction * strain;
+            (section * (stress + lagging * (twist - steps[s])), section * (slope * strain + lagging))
         };
-        let (mut torque, mut stiffness) = joint(start, state, turns);
+        let (mut torque, mut stiffness) = joint(start, state, turns, &mut flows);
         let (mut upper, mut own) = (0.0, 0.0);
         for s in segments.clone() {
-            let (torque_after, stiffness_after) = joint(s + 1, state, turns);
+            let (torque_after, stiffness_after) = joint(s + 1, state, turns, &mut flows);
             if weights[s].is_finite() {
                 let residual = torque_after - torque - weights[s] * turns[s];
                 let pivot = weights[s] + stiffness + stiffness_after - stiffness * upper;
@@ -329,8 +323,17 @@ fn relax(
             turns[s] += after;
             largest = largest.max(after.abs());
         }
-        if !flows && torsion.curve.yield_stress.is_infinite() || largest < 1e-10 {
+        if largest < 1e-10 {
             break;
+        }
+        // Where nothing yields, neither before nor after, one round is all.
+        if !std::mem::take(&mut flows) {
+            segments.clone().for_each(|s| {
+                joint(s, state, turns, &mut flows);
+            });
+            if !flows {
+                break;
+            }
         }
     }
     for s in segments {
@@ -356,13 +359,12 @@ fn settle(model: &CordModel, state: &mut CordState, piece: usize, tally: &mut Ta
     let segments = state.segments(piece);
     for s in segments.start + 1..segments.end {
         let Some(curve) = model.torsional_curve(s) else { return };
-        let joint = Joint::before(model, s);
-        let a_turn = joint.radius / joint.length;
-        let (stress, _) = curve.stress(a_turn * state.twist(piece, s), state.twist_flows[s]);
+        let Joint { strain, section } = model.joints[s];
+        let (stress, _) = curve.stress(strain * state.twist(piece, s), state.twist_flows[s]);
         let flow = curve.flow(stress.abs(), state.twist_flows[s]);
-        state.rest_twists[s] += (flow / a_turn).copysign(stress);
+        state.rest_twists[s] += (flow / strain).copysign(stress);
         state.twist_flows[s] += flow;
-        state.torques[s] = joint.section() * stress;
+        state.torques[s] = section * stress;
         tally.torque_max = tally.torque_max.max(state.torques[s].abs());
     }
 }
@@ -370,7 +372,7 @@ fn settle(model: &CordModel, state: &mut CordState, piece: usize, tally: &mut Ta
 /// Surface shear stress of the joint before a segment over its rupture stress.
 pub(super) fn utilisation(model: &CordModel, state: &CordState, s: usize) -> f64 {
     match model.torsional_curve(s) {
-        Some(curve) => state.torques[s].abs() / (Joint::before(model, s).section() * curve.rupture),
+        Some(curve) => state.torques[s].abs() / (model.joints[s].section * curve.rupture),
         None => 0.0,
     }
 }
