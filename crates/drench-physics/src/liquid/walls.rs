@@ -351,7 +351,7 @@ impl Walls {
     }
 
     /// The particles that have found a point, with their weights.
-    fn seen(&self, point: usize) -> &[(u32, f32)] {
+    pub fn seen(&self, point: usize) -> &[(u32, f32)] {
         &self.seen[self.begins[point] as usize..self.begins[point + 1] as usize]
     }
 
