@@ -126,7 +126,7 @@ impl Tension {
 
     /// Velocity [m/s] that a particle with the lack s gains from a wall point of mass ψ that is drawn to liquid so much.
     #[inline]
-    fn from_wall(&self, offset: f32x4, mass: f32, lack: f32, drawn: f32) -> f32x4 {
+    fn at_wall(&self, offset: f32x4, mass: f32, lack: f32, drawn: f32) -> f32x4 {
         offset * f32x4::splat(mass * (self.pull_wall * lack + self.draw * drawn * self.rest(offset)))
     }
 }
@@ -210,7 +210,7 @@ impl Surface {
         b: usize,
     ) -> f32x4 {
         let offset = fields.points.x[i] - walls.points.x[b];
-        let gained = tension.from_wall(offset, walls.points.masses[b], self.lacks[i], self.drawn[number][b]);
+        let gained = tension.at_wall(offset, walls.points.masses[b], self.lacks[i], self.drawn[number][b]);
         gained * f32x4::splat(-fields.points.masses[i])
     }
 
@@ -249,7 +249,7 @@ impl Surface {
                 let (others, _) = walls.rows[i / PIECE].row(i % PIECE);
                 for &b in others {
                     let b = b as usize;
-                    change += tension.from_wall(x - walls.points.x[b], walls.points.masses[b], lack, drawn[b]);
+                    change += tension.at_wall(x - walls.points.x[b], walls.points.masses[b], lack, drawn[b]);
                 }
             }
             change
@@ -270,6 +270,9 @@ mod tests {
     const DENSITY: f64 = 900.0;
     const DT: f64 = 1e-3;
     const SIGMA: f64 = 0.07;
+
+    /// Places [m] and masses [kg].
+    type Places = Vec<(DVec3, f64)>;
 
     /// Liquid above a floor of samples in double precision: E as in the header.
     fn energy(liquid: &[(DVec3, f64)], floor: &[(DVec3, f64)], angle: f64) -> f64 {
@@ -293,12 +296,12 @@ mod tests {
     }
 
     /// A clump of uneven masses at an edge of a floor, in the order of its cells.
-    fn clump() -> (Neighbours, Vec<(DVec3, f64)>, Vec<(DVec3, f64)>) {
+    fn clump() -> (Neighbours, Places, Places) {
         let stream = Stream::new(3, "clump");
         let at = |i: i32, shift: f64| {
             (DVec3::new(f64::from(i % 6), f64::from(i / 6 % 4) + shift, f64::from(i / 24)) + 0.5) * D
         };
-        let liquid: Vec<(DVec3, f64)> = (0..120)
+        let liquid: Places = (0..120)
             .map(|i| {
                 let mass = DENSITY * D.powi(3) * stream.range(1_000 + i as u64, 0.5, 1.0);
                 (at(i, 0.0) + stream.direction(i as u64) * 0.2 * D, mass)
@@ -373,7 +376,7 @@ mod tests {
     fn a_lattice_has_the_energy_of_its_plane() {
         let places =
             || (0..19 * 19 * 8).map(|i| DVec3::new(f64::from(i % 19), f64::from(i / 361), f64::from(i / 19 % 19)) * D);
-        let liquid: Vec<(DVec3, f64)> = places().map(|p| (p, DENSITY * D.powi(3))).collect();
+        let liquid: Places = places().map(|p| (p, DENSITY * D.powi(3))).collect();
         let column = |y: i32| DVec3::new(9.0, f64::from(y), 9.0) * D;
         let filled = |p: DVec3| -> f64 {
             let rest = |q: DVec3| (1.0 - p.distance_squared(q) / (REACH * D).powi(2)).max(0.0);
