@@ -420,6 +420,54 @@ impl Neighbours {
         })
     }
 
+    /// Where the points of the 2 x 2 x 2 cells are in the order that `cell` is one of: cells that follow each other along the curve.
+    #[inline]
+    pub fn eight(&self, cell: [i32; 3]) -> Range<usize> {
+        self.eight_at(I64Vec3::from(self.counted(cell).map(|at| at >> 1)))
+    }
+
+    /// The same of the eight cells, and of those of the 26 times eight around them that hold points: all within two edges of the points of `cell`, and some more.
+    #[inline]
+    pub fn widely_around(&self, cell: [i32; 3]) -> impl Iterator<Item = Range<usize>> + '_ {
+        let first = I64Vec3::from(self.counted(cell).map(|at| at >> 1)) - 1;
+        // Three eights along an axis lie in two blocks.
+        let corner = I64Vec3::from(first.to_array().map(|at| at >> 1));
+        let blocks: [Block; 8] = std::array::from_fn(|k| {
+            self.block_at(corner + I64Vec3::from([0, 1, 2].map(|axis| (k >> axis & 1) as i64)))
+        });
+        (0..27).filter_map(move |k| {
+            let eight = first + I64Vec3::new(k % 3, k / 3 % 3, k / 9);
+            let place = |axis: usize| (((eight[axis] >> 1) - corner[axis]) as usize) << axis;
+            let range = self.eight_of(&blocks[place(0) | place(1) | place(2)], eight);
+            (!range.is_empty()).then_some(range)
+        })
+    }
+
+    /// Where points are of eight cells, counted in such from the lowest.
+    #[inline]
+    fn eight_at(&self, eight: I64Vec3) -> Range<usize> {
+        self.eight_of(&self.block_at(I64Vec3::from(eight.to_array().map(|at| at >> 1))), eight)
+    }
+
+    /// The same, if their block is at hand.
+    #[inline]
+    fn eight_of(&self, block: &Block, eight: I64Vec3) -> Range<usize> {
+        let shift = 8 * ((eight.x & 1) | (eight.y & 1) << 1 | (eight.z & 1) << 2);
+        let cells = (block.occupied >> shift) & 0xff;
+        let first = block.first as usize + (block.occupied & ((1 << shift) - 1)).count_ones() as usize;
+        let last = first + cells.count_ones() as usize;
+        if cells == 0 { 0..0 } else { self.starts[first] as usize..self.starts[last] as usize }
+    }
+
+    /// A block, counted in such from the lowest.
+    #[inline]
+    fn block_at(&self, block: I64Vec3) -> Block {
+        if self.blocks.is_empty() || block.min_element() < 0 || block.max_element() > (MOST_CELLS + 1) >> 2 {
+            return Block::NONE;
+        }
+        self.blocks[self.slot(interleave(block))]
+    }
+
     /// Calls `visit` with every point in the cell of `p` and in the six that share a face with it: all within half an
     /// edge of `p` if no more than one coordinate leaves the cell; meant for cells that are large against the distance.
     #[inline]
@@ -493,6 +541,29 @@ mod tests {
                     let found = near.binary_search(&(j as u32)).is_ok();
                     let difference = (p * (1.0 / cell)).floor() - (*q * (1.0 / cell)).floor();
                     assert_eq!(found, difference.abs().max_element() <= 1.0 && p.is_finite(), "{i} {j}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn wide_ranges_hold_all_within_two_edges() {
+        for (size, cell) in [(1.0, 0.13), (1.0, 5.0), (300.0, 0.5)] {
+            let points = cloud(700, size);
+            let neighbours = built(&points, cell);
+            for p in &points {
+                let mut near: Vec<u32> = neighbours
+                    .widely_around(neighbours.cell_of(*p))
+                    .flat_map(|range| neighbours.order()[range].to_vec())
+                    .collect();
+                let eight = neighbours.order()[neighbours.eight(neighbours.cell_of(*p))].to_vec();
+                assert!(eight.iter().any(|&j| points[j as usize] == *p) && eight.iter().all(|j| near.contains(j)));
+                near.sort_unstable();
+                assert!(near.windows(2).all(|w| w[0] < w[1]), "twice the same");
+                for (j, q) in points.iter().enumerate() {
+                    let difference = ((p / cell).floor() - (q / cell).floor()).abs().max_element();
+                    let found = near.binary_search(&(j as u32)).is_ok();
+                    assert!(if found { difference <= 3.0 } else { difference > 2.0 }, "{j} {difference}");
                 }
             }
         }

@@ -15,6 +15,7 @@
 //! Particles have a spacing d at rest and a kernel of support H = 2 d; the mass at rest is ρ0 d³, but every particle has a mass of
 //! its own, which wetting may change: a light particle counts for less.
 
+mod crowd;
 pub mod dfsph;
 mod drag;
 pub mod drain;
@@ -39,7 +40,6 @@ mod tests;
 pub use material::Material;
 pub use state::{Droplet, LiquidState};
 pub use step::{LiquidScratch, Tally, longest_step, solve};
-pub use tension::cohesion;
 pub use walls::sample_volumes;
 
 use crate::contact::Collider;

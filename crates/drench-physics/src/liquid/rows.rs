@@ -15,7 +15,7 @@ use wide::{f32x4, f32x8};
 /// Particles whose rows are stored and processed together. Part of the result's definition through sums over pieces.
 pub(crate) const PIECE: usize = 512;
 /// Candidates that are tested at once.
-const WIDTH: usize = 8;
+pub(crate) const WIDTH: usize = 8;
 
 /// Rows of one piece.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Rows {
 #[derive(Debug, Default)]
 pub(crate) struct Points {
     pub x: Vec<f32x4>,
-    coordinates: [Vec<f32>; 3],
+    pub coordinates: [Vec<f32>; 3],
     pub masses: Vec<f32>,
 }
 
@@ -287,8 +287,9 @@ impl Search<'_> {
     }
 }
 
+/// Eight coordinates at once.
 #[inline]
-fn eight(values: &[f32], from: usize) -> f32x8 {
+pub(crate) fn eight(values: &[f32], from: usize) -> f32x8 {
     f32x8::new(*values[from..].first_chunk().expect("coordinates are padded"))
 }
 

@@ -9,7 +9,7 @@ use super::kernel::CubicSpline;
 use super::mueller2003::{self, Springy};
 use super::rows::{Kernel8, PIECE, Search};
 use super::state::{LiquidState, Reorder, permute};
-use super::tension::{self, Tension};
+use super::tension::{Surface, Tension};
 use super::viscosity::{self, Viscous};
 use super::walls::{Frame, Walls, lanes, vector};
 use super::{LiquidModel, Method, NO_BODY, Reactions, Surroundings};
@@ -36,6 +36,7 @@ pub struct LiquidScratch {
     foreign: Walls,
     floaters: Floaters,
     drag: Drag,
+    surface: Surface,
     reorder: Reorder,
     /// Where particles were at the beginning of the step [m].
     starts: Vec<DVec3>,
@@ -351,7 +352,7 @@ impl Step<'_, '_> {
     fn apply_forces(&self, state: &mut LiquidState, scratch: &mut LiquidScratch) -> u32 {
         self.fall(state, scratch);
         self.lean_on_walls(state, scratch);
-        self.apply_tension(scratch);
+        self.apply_tension(state, scratch);
         let iterations = self.apply_viscosity(scratch);
         self.apply_drag(scratch);
         iterations
@@ -389,18 +390,24 @@ impl Step<'_, '_> {
         });
     }
 
-    fn apply_tension(&self, scratch: &mut LiquidScratch) {
-        let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+    fn apply_tension(&self, state: &LiquidState, scratch: &mut LiquidScratch) {
         let material = &self.model.material;
-        if material.surface_tension > 0.0 {
-            let angle = self.model.contact_angle;
-            let tension =
-                Tension::new(material.surface_tension, angle, material.density, self.frame.kernel.support, self.dt);
-            for (walls, impulses) in [(&*walls, wall_impulses), (&*foreign, foreign_impulses)] {
-                walls.collect(fields, impulses, |i, b, _, _| tension.impulse(fields, walls, i, b));
-            }
-            tension::pull(fields, &[walls, foreign], tension);
+        if material.surface_tension == 0.0 {
+            return;
         }
+        let LiquidScratch { fields, neighbours, walls, foreign, surface, wall_impulses, foreign_impulses, .. } =
+            scratch;
+        let (angle, d) = (self.model.contact_angle, self.model.spacing);
+        let tension = Tension::new(material.surface_tension, angle, material.density, d, self.dt);
+        if tension.wetted() && wall_impulses.is_empty() {
+            walls.look_back();
+        }
+        let both = [&*walls, &*foreign];
+        surface.find(&tension, fields, neighbours, &state.positions, both);
+        for (number, (walls, impulses)) in both.into_iter().zip([wall_impulses, foreign_impulses]).enumerate() {
+            walls.collect(fields, impulses, |i, b, _, _| surface.impulse(&tension, fields, number, walls, i, b));
+        }
+        surface.pull(&tension, fields, neighbours, &state.positions, both);
     }
 
     /// Viscosity, and the calming of what velocities are not smooth.
@@ -491,7 +498,7 @@ impl Step<'_, '_> {
         parameters: &mueller2003::Parameters,
     ) {
         self.fall(state, scratch);
-        self.apply_tension(scratch);
+        self.apply_tension(state, scratch);
         self.apply_drag(scratch);
         let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
         let springy = Springy {

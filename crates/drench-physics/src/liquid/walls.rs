@@ -366,7 +366,7 @@ impl Walls {
     }
 
     /// The particles that have found a point, with their weights.
-    fn seen(&self, point: usize) -> impl Iterator<Item = (usize, f32)> {
+    pub fn seen(&self, point: usize) -> impl Iterator<Item = (usize, f32)> {
         let seen = &self.seen[self.begins[point] as usize..self.begins[point + 1] as usize];
         seen.iter().map(|entry| {
             let entry = entry.load(Ordering::Relaxed);

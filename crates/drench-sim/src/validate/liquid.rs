@@ -7,7 +7,7 @@ use drench_math::random::Stream;
 use drench_physics::liquid::source::{Portion, fill};
 use drench_physics::liquid::{
     self, Droplet, Foreign, LiquidModel, LiquidScratch, LiquidState, Material, Method, NO_BODY, Reactions, Samples,
-    StepLimits, Surroundings, Tally, cohesion, mueller2003, viscosity,
+    StepLimits, Surroundings, Tally, mueller2003, viscosity,
 };
 use drench_physics::rigid::{BodyState, Push};
 use glam::{DMat3, DQuat, DVec3};
@@ -44,7 +44,6 @@ pub const CASES: &[Case] = &[
     },
     Case { name: "poiseuille-order", law: "its error with 10 particles over that with 5", run: poiseuille_converges },
     Case { name: "viscous-spin", law: "spin left of a drop of glycerine after 10 ms, 12 particles across", run: spin },
-    Case { name: "cohesion-work", law: "work to part a drop along its middle: 2 sigma pi R^2 [J]", run: cohesion_work },
     Case {
         name: "draught",
         law: "Archimedes: how much deeper a box of 600 kg/m3 floats than one of 200, over 0.4 of its height",
@@ -404,37 +403,6 @@ fn spin() -> Result<Measured, SimError> {
         tank.step(1e-3)?;
     }
     Ok(Measured::relative(1.0, spin(&tank) / before, 0.01))
-}
-
-/// What holds the two halves of a shaken and settled drop together, over three planes.
-fn cohesion_work() -> Result<Measured, SimError> {
-    let d = 1e-3;
-    let model = LiquidModel::water(d);
-    let mut tank = Tank::new(model, DVec3::splat(d), [[false; 2]; 3], DVec3::ZERO, DVec3::splat(d))?;
-    tank.gravity = DVec3::ZERO;
-    let portion = Portion { spacing: d, mass: model.particle_mass() };
-    let corners = [DVec3::splat(-8.0 * d), DVec3::splat(8.0 * d)];
-    tank.state = LiquidState::default();
-    let drops = fill(&portion, corners, DVec3::ZERO, 10_000, |p| p.length() < 7.0 * d).map_err(SimError::Liquid)?;
-    tank.state.add(&drops);
-    // A liquid is no crystal.
-    let stream = Stream::new(1, "drop");
-    tank.state.positions.iter_mut().enumerate().for_each(|(i, p)| *p += stream.direction(i as u64) * 0.3 * d);
-    for _ in 0..60 {
-        tank.step(1e-3)?;
-    }
-    let positions = &tank.state.positions;
-    let centre = positions.iter().sum::<DVec3>() / positions.len() as f64;
-    let volume = d.powi(3);
-    let mut work = 0.0;
-    for (i, p) in positions.iter().enumerate() {
-        for q in &positions[..i] {
-            let crossed = (*p - centre).cmplt(DVec3::ZERO) ^ (*q - centre).cmplt(DVec3::ZERO);
-            work += f64::from(crossed.bitmask().count_ones()) * cohesion(&model, [volume; 2], p.distance(*q));
-        }
-    }
-    let radius = (positions.len() as f64 * volume * 0.75 / PI).cbrt();
-    Ok(Measured::relative(2.0 * model.material.surface_tension * PI * radius * radius, work / 3.0, 0.1))
 }
 
 fn momentum() -> Result<Measured, SimError> {

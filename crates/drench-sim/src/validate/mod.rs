@@ -9,7 +9,7 @@
 //! | [`collision`] | strands against strands |
 //! | [`liquid`] | liquids against measurements, closed forms and conservation |
 //! | [`sloshing`] | water that sloshes in the tank of a scene |
-//! | [`drops`] | drops on a floor against the shapes of Young and Laplace |
+//! | [`drops`] | drops against Rayleigh's period, Laplace's pressure and the shapes of Young and Laplace |
 //! | [`iterations`] | solver iterations against the tables of [Henne2013, 3.4.1] |
 //! | [`sampling`] | Poisson-disk sets against their definition |
 //! | [`grains`] | grains, dry and wet, against mechanics and measurements |
