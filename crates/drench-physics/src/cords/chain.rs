@@ -14,6 +14,7 @@
 //! C^T P f. What is left are three posts, each coupled with the next.
 
 use crate::strands::lanes::{LANES, Lane, Lane3};
+use crate::strands::symmetric::Symmetrics;
 use glam::{DMat3, DVec3};
 
 /// A symmetric matrix.
@@ -70,59 +71,7 @@ impl Symmetric {
     }
 }
 
-/// A symmetric matrix of each stretch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Symmetrics {
-    xx: Lane,
-    yy: Lane,
-    zz: Lane,
-    xy: Lane,
-    xz: Lane,
-    yz: Lane,
-}
-
 impl Symmetrics {
-    pub const ZERO: Self =
-        Self { xx: Lane::ZERO, yy: Lane::ZERO, zz: Lane::ZERO, xy: Lane::ZERO, xz: Lane::ZERO, yz: Lane::ZERO };
-
-    /// a + b n n^T.
-    #[inline(always)]
-    pub fn along(a: Lane, b: Lane, n: Lane3) -> Self {
-        let u = n * b;
-        Self {
-            xx: u.x.mul_add(n.x, a),
-            yy: u.y.mul_add(n.y, a),
-            zz: u.z.mul_add(n.z, a),
-            xy: u.x * n.y,
-            xz: u.x * n.z,
-            yz: u.y * n.z,
-        }
-    }
-
-    #[inline(always)]
-    pub fn plus(&self, o: &Self) -> Self {
-        Self {
-            xx: self.xx + o.xx,
-            yy: self.yy + o.yy,
-            zz: self.zz + o.zz,
-            xy: self.xy + o.xy,
-            xz: self.xz + o.xz,
-            yz: self.yz + o.yz,
-        }
-    }
-
-    #[inline(always)]
-    fn minus(&self, o: &Self) -> Self {
-        Self {
-            xx: self.xx - o.xx,
-            yy: self.yy - o.yy,
-            zz: self.zz - o.zz,
-            xy: self.xy - o.xy,
-            xz: self.xz - o.xz,
-            yz: self.yz - o.yz,
-        }
-    }
-
     /// Adds a multiple of a matrix in one lane.
     pub fn add(&mut self, lane: usize, o: &Symmetric, scale: f64) {
         let add = |all: &mut Lane, value: f64| all.as_mut_array()[lane] += value * scale;
@@ -144,47 +93,6 @@ impl Symmetrics {
             xy: shifted(self.xy),
             xz: shifted(self.xz),
             yz: shifted(self.yz),
-        }
-    }
-
-    #[inline(always)]
-    fn columns(&self) -> [Lane3; 3] {
-        let Self { xx, yy, zz, xy, xz, yz } = *self;
-        [Lane3 { x: xx, y: xy, z: xz }, Lane3 { x: xy, y: yy, z: yz }, Lane3 { x: xz, y: yz, z: zz }]
-    }
-
-    #[inline(always)]
-    fn times(&self, v: Lane3) -> Lane3 {
-        let [x, y, z] = self.columns();
-        Lane3 { x: x.dot(v), y: y.dot(v), z: z.dot(v) }
-    }
-
-    /// The inverse, times `factor`.
-    #[inline(always)]
-    fn inverse(&self, factor: Lane) -> Self {
-        let Self { xx, yy, zz, xy, xz, yz } = *self;
-        let (cxx, cxy, cxz) = (yy.mul_sub(zz, yz * yz), xz.mul_sub(yz, xy * zz), xy.mul_sub(yz, xz * yy));
-        let over = factor / xx.mul_add(cxx, xy.mul_add(cxy, xz * cxz));
-        Self {
-            xx: cxx * over,
-            yy: xx.mul_sub(zz, xz * xz) * over,
-            zz: xx.mul_sub(yy, xy * xy) * over,
-            xy: cxy * over,
-            xz: cxz * over,
-            yz: xy.mul_sub(xz, xx * yz) * over,
-        }
-    }
-
-    /// A^T B, if that is symmetric.
-    #[inline(always)]
-    fn product(a: &[Lane3; 3], b: &[Lane3; 3]) -> Self {
-        Self {
-            xx: a[0].dot(b[0]),
-            yy: a[1].dot(b[1]),
-            zz: a[2].dot(b[2]),
-            xy: a[0].dot(b[1]),
-            xz: a[0].dot(b[2]),
-            yz: a[1].dot(b[2]),
         }
     }
 

@@ -4,10 +4,10 @@
 //!
 //! K = T / l (1 - n n^T) + k n n^T = a + b n n^T.
 
-use super::chain::Symmetrics;
 use super::model::CordModel;
 use super::state::CordState;
 use crate::strands::lanes::{LANES, Lane, Lane3};
+use crate::strands::symmetric::Symmetrics;
 
 /// Tension of a segment over its length, as the plastic strain so far has it.
 #[derive(Clone, Copy, Debug, Default)]

@@ -1,11 +1,12 @@
 //! One round of Newton's method on the lengths of a run, in four stretches side by side (see [`super::chain`]), and how far it may go.
 
-use super::chain::{self, Gone, Row, Symmetric, Symmetrics, shifted};
+use super::chain::{self, Gone, Row, Symmetric, shifted};
 use super::law::{Bond, Law, Laws};
 use super::lean::Lean;
 use super::state::CordScratch;
 use super::tension::Run;
 use crate::strands::lanes::{LANES, Lane, Lane3};
+use crate::strands::symmetric::Symmetrics;
 use glam::DVec3;
 
 /// Mass of a vertex along the normal of the solid that it lies on, over its own, and in all directions where friction holds it: not so much that

@@ -20,6 +20,7 @@ mod rod;
 pub(crate) mod shape;
 mod state;
 mod strain;
+pub(crate) mod symmetric;
 
 pub(crate) use model::check_topology;
 pub use model::{Material, RestShape, StrandModel, Tip};

@@ -27,8 +27,9 @@ use super::Context;
 use super::lanes::{Batch, LANES, Lane, Lane3};
 use super::model::Tip;
 use super::state::Watched;
+use super::symmetric::Symmetrics;
 use glam::DVec3;
-use taut::{Symmetric, tighten};
+use taut::tighten;
 
 /// What keeps the equations of a taut chain between two clamps solvable, as a share of inverse masses.
 const LIFT: f64 = 1e-9;
@@ -88,7 +89,7 @@ struct Row {
     /// Where the vertex at the end of the segment goes if the next one does not move [m].
     place: Lane3,
     /// How far it follows the next one, on a solid.
-    share: Symmetric,
+    share: Symmetrics,
 }
 
 impl Row {
@@ -98,7 +99,7 @@ impl Row {
         right: Lane::ZERO,
         draw: Lane::ZERO,
         place: Lane3::ZERO,
-        share: Symmetric::ZERO,
+        share: Symmetrics::ZERO,
     };
 }
 

@@ -18,90 +18,7 @@
 
 use super::{Lean, Row, SHORTEST, Segments, borne};
 use crate::strands::lanes::{Lane, Lane3};
-
-/// A symmetric matrix of each strand of a batch.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Symmetric {
-    xx: Lane,
-    xy: Lane,
-    xz: Lane,
-    yy: Lane,
-    yz: Lane,
-    zz: Lane,
-}
-
-impl Symmetric {
-    pub const ZERO: Self =
-        Self { xx: Lane::ZERO, xy: Lane::ZERO, xz: Lane::ZERO, yy: Lane::ZERO, yz: Lane::ZERO, zz: Lane::ZERO };
-
-    /// a + b v v^T
-    #[inline(always)]
-    fn outer(a: Lane, b: Lane, v: Lane3) -> Self {
-        let u = v * b;
-        Self {
-            xx: u.x.mul_add(v.x, a),
-            xy: u.x * v.y,
-            xz: u.x * v.z,
-            yy: u.y.mul_add(v.y, a),
-            yz: u.y * v.z,
-            zz: u.z.mul_add(v.z, a),
-        }
-    }
-
-    /// self * s + o
-    #[inline(always)]
-    fn mul_add(self, s: Lane, o: Self) -> Self {
-        Self {
-            xx: self.xx.mul_add(s, o.xx),
-            xy: self.xy.mul_add(s, o.xy),
-            xz: self.xz.mul_add(s, o.xz),
-            yy: self.yy.mul_add(s, o.yy),
-            yz: self.yz.mul_add(s, o.yz),
-            zz: self.zz.mul_add(s, o.zz),
-        }
-    }
-
-    #[inline(always)]
-    fn apply(self, v: Lane3) -> Lane3 {
-        Lane3 {
-            x: self.xx.mul_add(v.x, self.xy.mul_add(v.y, self.xz * v.z)),
-            y: self.xy.mul_add(v.x, self.yy.mul_add(v.y, self.yz * v.z)),
-            z: self.xz.mul_add(v.x, self.yz.mul_add(v.y, self.zz * v.z)),
-        }
-    }
-
-    /// (1 - n n^T) self (1 - n n^T) for a unit vector or 0.
-    #[inline(always)]
-    fn across(self, n: Lane3) -> Self {
-        let u = self.apply(n);
-        // self - n u^T - u n^T + (n . u) n n^T = self - n v^T - v n^T
-        let v = n.mul_add(-(n.dot(u) * Lane::splat(0.5)), u);
-        Self {
-            xx: self.xx - (n.x * v.x + v.x * n.x),
-            xy: self.xy - (n.x * v.y + v.x * n.y),
-            xz: self.xz - (n.x * v.z + v.x * n.z),
-            yy: self.yy - (n.y * v.y + v.y * n.y),
-            yz: self.yz - (n.y * v.z + v.y * n.z),
-            zz: self.zz - (n.z * v.z + v.z * n.z),
-        }
-    }
-
-    /// The inverse of a positive definite matrix.
-    #[inline(always)]
-    fn inverse(self) -> Self {
-        let Self { xx, xy, xz, yy, yz, zz } = self;
-        let (a, b, c) = (yy.mul_sub(zz, yz * yz), xz.mul_sub(yz, xy * zz), xy.mul_sub(yz, xz * yy));
-        let scale = Lane::ONE / xx.mul_add(a, xy.mul_add(b, xz * c));
-        Self {
-            xx: a * scale,
-            xy: b * scale,
-            xz: c * scale,
-            yy: xx.mul_sub(zz, xz * xz) * scale,
-            yz: xy.mul_sub(xz, xx * yz) * scale,
-            zz: xx.mul_sub(yy, xy * xy) * scale,
-        }
-    }
-}
+use crate::strands::symmetric::Symmetrics;
 
 /// Lets the impulses of eliminated rows act, in working lanes.
 #[inline(always)]
@@ -170,22 +87,22 @@ fn freely(rows: &mut [Row], segments: Segments, positions: &mut [Lane3]) {
 
 /// Some do.
 fn along_solids(rows: &mut [Row], segments: Segments, leans: &[Lean], positions: &mut [Lane3]) {
-    let (mut place, mut share) = (Lane3::ZERO, Symmetric::ZERO);
+    let (mut place, mut share) = (Lane3::ZERO, Symmetrics::ZERO);
     for i in 0..positions.len() {
         let (before, after, pull) = draws(rows, i, positions);
         let Lean { normal, grip } = leans[i];
         let mobility = grip.simd_gt(Lane::ZERO).select(Lane::ZERO, segments.inverse_masses[i]);
-        let stiffness = share.mul_add(-before, Symmetric::outer(before + after, Lane::ZERO, normal));
-        let within = stiffness.across(normal).mul_add(mobility, Symmetric::outer(Lane::ONE, Lane::ZERO, normal));
+        let stiffness = share.mul_add(-before, Symmetrics::along(before + after, Lane::ZERO, normal));
+        let within = stiffness.across(normal).mul_add(mobility, Symmetrics::along(Lane::ONE, Lane::ZERO, normal));
         // E^-1 leaves the normal as it is: without it, E^-1 W / w.
-        let yielding = Symmetric::outer(Lane::ZERO, -Lane::ONE, normal).mul_add(Lane::ONE, within.inverse());
-        place = yielding.apply(place.mul_add(before, pull) * mobility);
-        share = yielding.mul_add(after * mobility, Symmetric::ZERO);
+        let yielding = Symmetrics::along(Lane::ZERO, -Lane::ONE, normal).mul_add(Lane::ONE, within.inverse(Lane::ONE));
+        place = yielding.times(place.mul_add(before, pull) * mobility);
+        share = yielding.mul_add(after * mobility, Symmetrics::ZERO);
         (rows[i].place, rows[i].share) = (place, share);
     }
     let mut moved = Lane3::ZERO;
     for i in (0..positions.len()).rev() {
-        moved = rows[i].share.apply(moved) + rows[i].place;
+        moved = rows[i].share.times(moved) + rows[i].place;
         positions[i] = positions[i] + moved;
     }
 }
