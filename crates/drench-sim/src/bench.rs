@@ -169,6 +169,8 @@ pub const BENCHES: &[Bench] = &[
         .of("40 000 combed strands of 20: half of csm-collisions-1600k"),
     Bench::new("dam-break-100k", "liquid step", || liquid::dam_break(50, 40))
         .of("100 000 liquid particles (50 to the height), collapsing column"),
+    Bench::new("dam-break-1s", "a second", || liquid::dam_break_for_a_second(50, 40))
+        .of("the same for a second; tools/splishsplash_dam_break.py does it with SPlisHSPlasH"),
     Bench::new("dam-wide-10k", "liquid step", || liquid::dam_break(25, 16))
         .of("10 000 liquid particles (25 to the height, 16 to the width), collapsing column"),
     Bench::new("dam-wide-100k", "liquid step", || liquid::dam_break(25, 160)).of("the same, ten times as wide"),

@@ -9,12 +9,29 @@ use drench_physics::liquid::{
 use glam::DVec3;
 use std::time::Instant;
 
-/// Substeps before timing starts, and timed ones [1/240 s each].
+/// Substeps in a second.
+const SECOND: u32 = 240;
+/// Substeps before timing starts, and timed ones.
 const WARM_UP: u32 = 6;
 const TIMED: u32 = 5;
 
-/// Time of one step [ms] of a column of water, as long as high, with so many particles to its height and its width, in a tank three times as long.
+/// Time of one step [ms] of a column of water, with so many particles to its height and its width.
 pub(super) fn dam_break(height: u32, width: u32) -> Result<Vec<f64>, SimError> {
+    let mut times = Vec::new();
+    collapse(height, width, WARM_UP + TIMED, |wall, steps| times.push(wall / f64::from(steps)))?;
+    times.drain(..WARM_UP as usize);
+    Ok(times)
+}
+
+/// Time until such a column has collapsed for a second [ms].
+pub(super) fn dam_break_for_a_second(height: u32, width: u32) -> Result<Vec<f64>, SimError> {
+    let mut total = 0.0;
+    collapse(height, width, SECOND, |wall, _| total += wall)?;
+    Ok(vec![total])
+}
+
+/// Lets a column of water, as long as high, collapse in a tank three times as long for so many substeps; tells how long each took [ms] and how many steps it had.
+fn collapse(height: u32, width: u32, substeps: u32, mut tell: impl FnMut(f64, u32)) -> Result<(), SimError> {
     let d = 0.5 / f64::from(height);
     let material = Material { surface_tension: 0.0, ..Material::WATER };
     let model = LiquidModel { material, ..LiquidModel::water(d) };
@@ -38,15 +55,13 @@ pub(super) fn dam_break(height: u32, width: u32) -> Result<Vec<f64>, SimError> {
     let mut state = LiquidState::default();
     state.add(&fill(&portion, column, DVec3::ZERO, 10_000_000, |_| true).map_err(SimError::Liquid)?);
     let mut scratch = LiquidScratch::default();
-    let mut times = Vec::new();
-    for substep in 0..WARM_UP + TIMED {
+    for _ in 0..substeps {
         let start = Instant::now();
         let mut reactions = Reactions::default();
-        let tally = liquid::solve(&model, &mut state, &mut scratch, &surroundings, &mut reactions, 1.0 / 240.0)
+        let dt = 1.0 / f64::from(SECOND);
+        let tally = liquid::solve(&model, &mut state, &mut scratch, &surroundings, &mut reactions, dt)
             .map_err(SimError::Liquid)?;
-        if substep >= WARM_UP {
-            times.push(start.elapsed().as_secs_f64() * 1e3 / f64::from(tally.steps));
-        }
+        tell(start.elapsed().as_secs_f64() * 1e3, tally.steps);
     }
-    Ok(times)
+    Ok(())
 }
