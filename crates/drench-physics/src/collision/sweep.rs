@@ -50,7 +50,7 @@ impl Sweep {
             }
         }
         // Contacts that are solved in turn do best along the strands.
-        found.sort_unstable();
+        found.sort();
     }
 
     /// Sorts the boxes.
@@ -61,23 +61,23 @@ impl Sweep {
             (low.min(capsule.centre), high.max(capsule.centre))
         });
         let axis = (high - low).max_position();
+        // More than single precision rounds off.
+        let rounding = 1e-7 * (high - low).max_element();
         boxes.clear();
         boxes.extend(capsules.iter().map(|capsule| {
             let (centre, half) = ((capsule.centre - low).to_array(), capsule.half.to_array());
             let turned = |v: [f64; 3]| DVec3::new(v[axis], v[(axis + 1) % 3], v[(axis + 2) % 3]);
-            let (centre, size) = (turned(centre), turned(half.map(|x| f64::from(x.abs() + capsule.radius))));
-            // Rounded outwards.
-            [
-                Vec3::from((centre - size).to_array().map(|x| (x as f32).next_down())),
-                Vec3::from((centre + size).to_array().map(|x| (x as f32).next_up())),
-            ]
+            let size = half.map(|x| f64::from(x.abs() + capsule.radius) * (1.0 + 1e-6) + rounding);
+            let (centre, size) = (turned(centre), turned(size));
+            [(centre - size).as_vec3(), (centre + size).as_vec3()]
         }));
         order.clear();
         let key = |(index, capsule): (u32, &Capsule)| {
             capsule.exists().then(|| u64::from(rank(boxes[index as usize][0].x)) << 32 | u64::from(index))
         };
         order.extend((0..).zip(capsules).filter_map(key));
-        order.sort_unstable();
+        // Strands mostly go one way: what is in order already is only merged.
+        order.sort();
         rows.clear();
         rows.extend(order.chunks(8).map(|eight| {
             // Nothing meets what is not a number.

@@ -132,12 +132,18 @@ pub(crate) struct Row {
     pub free: Lane,
 }
 
-/// A vertex of each stretch that has been eliminated: P f, P K and P C.
+/// A vertex of each stretch that has been eliminated: P, P f, P K and P C.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gone {
+    inverse: Symmetrics,
     alone: Lane3,
     after: [Lane3; 3],
     behind: [Lane3; 3],
+}
+
+impl Gone {
+    const NONE: Self =
+        Self { inverse: Symmetrics::ZERO, alone: Lane3::ZERO, after: [Lane3::ZERO; 3], behind: [Lane3::ZERO; 3] };
 }
 
 impl Row {
@@ -148,24 +154,27 @@ impl Row {
 /// Finds the steps of all vertices.
 pub(super) fn solve(rows: &[Row], gone: &mut Vec<Gone>, steps: &mut [Lane3]) {
     let Some((posts, rows)) = rows.split_last() else { return };
-    gone.clear();
-    // Forth. What has been eliminated takes from the next block and gives to the next load; the same of the post behind.
-    let mut coupling = posts.bond.shifted().columns();
+    gone.resize(rows.len(), Gone::NONE);
+    // Forth. What has been eliminated takes from the next block and gives to the next load.
     let (mut taken, mut given) = (Symmetrics::ZERO, Lane3::ZERO);
-    let (mut taken_behind, mut given_behind) = (Symmetrics::ZERO, Lane3::ZERO);
-    for row in rows {
-        let inverse = row.block.minus(&taken).inverse(row.free);
+    for (row, gone) in rows.iter().zip(&mut *gone) {
         let bond = row.bond.columns();
-        let after = bond.map(|column| inverse.times(column));
-        taken = Symmetrics::product(&bond, &after);
-        let alone = inverse.times(row.load + given);
-        given = row.bond.times(alone);
-        let behind = coupling.map(|column| inverse.times(column));
-        taken_behind = taken_behind.plus(&Symmetrics::product(&coupling, &behind));
+        gone.inverse = row.block.minus(&taken).inverse(row.free);
+        gone.after = bond.map(|column| gone.inverse.times(column));
+        taken = Symmetrics::product(&bond, &gone.after);
+        gone.alone = gone.inverse.times(row.load + given);
+        given = row.bond.times(gone.alone);
+    }
+    // The same of the post behind; by itself, or there would be more numbers at a time than the processor can hold.
+    let mut coupling = posts.bond.shifted().columns();
+    let (mut taken_behind, mut given_behind) = (Symmetrics::ZERO, Lane3::ZERO);
+    for (row, gone) in rows.iter().zip(&mut *gone) {
+        let alone = gone.alone;
+        gone.behind = coupling.map(|column| gone.inverse.times(column));
+        taken_behind = taken_behind.plus(&Symmetrics::product(&coupling, &gone.behind));
         given_behind =
             given_behind + Lane3 { x: coupling[0].dot(alone), y: coupling[1].dot(alone), z: coupling[2].dot(alone) };
-        coupling = behind.map(|column| row.bond.times(column));
-        gone.push(Gone { alone, after, behind });
+        coupling = gone.behind.map(|column| row.bond.times(column));
     }
 
     // The posts, one after the other.

@@ -137,6 +137,8 @@ pub(crate) struct Grips {
     /// Ascending.
     pub vertices: Vec<Grip>,
     pub rolls: Vec<Roll>,
+    /// The same as the clamps hold them.
+    unordered: Vec<Grip>,
     /// One more than the index in `vertices` of each vertex of the state, 0 if it is free.
     pub of_vertex: Vec<u32>,
     /// One more than the index in `rolls` of each segment, 0 if it turns freely.
@@ -218,12 +220,20 @@ impl Grips {
                 return Err(PhysicsError::Clamp { clamp: index, vertex, why });
             }
         }
-        self.vertices.sort_unstable_by_key(|grip| grip.vertex);
-        for (index, grip) in self.vertices.iter().enumerate() {
-            self.of_vertex[grip.vertex] = index as u32 + 1;
-        }
+        self.line_up();
         self.share_out();
         Ok(())
+    }
+
+    /// Puts what is held in the order of the vertices.
+    fn line_up(&mut self) {
+        let Self { vertices, unordered, of_vertex, .. } = self;
+        std::mem::swap(vertices, unordered);
+        vertices.clear();
+        for index in of_vertex.iter_mut().filter(|index| **index != 0) {
+            vertices.push(unordered[*index as usize - 1]);
+            *index = vertices.len() as u32;
+        }
     }
 
     /// Shares the inertia of a body out over the vertices of a piece that it holds: pulled at all of them, it answers to each.

@@ -63,6 +63,7 @@ impl Curve {
     }
 
     /// The curve of a piece of other stiffness and strength.
+    #[inline]
     pub(crate) fn scaled(&self, stiffness: f64, strength: f64) -> Self {
         Self {
             elastic: self.elastic * stiffness,
@@ -73,11 +74,13 @@ impl Curve {
     }
 
     /// H, how fast the yield stress grows with plastic strain [Pa]; infinite if the slopes are equal.
+    #[inline]
     fn hardening(&self) -> f64 {
         self.elastic * self.plastic / (self.elastic - self.plastic)
     }
 
     /// The stress that the material bears without flowing further [Pa], after plastic strain `flowed` in all.
+    #[inline]
     pub fn yield_after(&self, flowed: f64) -> f64 {
         if flowed > 0.0 { self.yield_stress + self.hardening() * flowed } else { self.yield_stress }
     }

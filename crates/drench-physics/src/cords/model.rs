@@ -252,11 +252,13 @@ impl CordModel {
     }
 
     /// Tensile curve of a segment, with its random variation.
+    #[inline]
     pub fn tensile_curve(&self, segment: usize) -> Curve {
         self.material.tension.scaled(self.stiffness[segment], self.strength[segment])
     }
 
     /// Torsional curve of the joint before a segment, with its random variation.
+    #[inline]
     pub fn torsional_curve(&self, segment: usize) -> Option<Curve> {
         self.material.torsion.map(|torsion| torsion.curve.scaled(self.stiffness[segment], self.strength[segment]))
     }

@@ -134,9 +134,12 @@ impl CordState {
 
     /// Twist of the joint before a segment beyond its permanent one [rad]; 0 at the beginning of a piece.
     pub fn twist(&self, piece: usize, segment: usize) -> f64 {
-        if segment == self.segments(piece).start {
-            return 0.0;
-        }
+        if segment == self.segments(piece).start { 0.0 } else { self.twist_before(segment) }
+    }
+
+    /// The same before a segment that does not begin a piece.
+    #[inline]
+    pub(crate) fn twist_before(&self, segment: usize) -> f64 {
         self.angles[segment] - self.angles[segment - 1] + self.reference_twists[segment] - self.rest_twists[segment]
     }
 
@@ -242,10 +245,11 @@ pub struct CordScratch {
     pub(crate) steps: Vec<f64>,
     /// Length of each segment at the beginning.
     pub(crate) spans: Vec<f64>,
-    /// Turning: inertia over dt^2 and turn of each segment, sums over regions, and rates averaged over them.
+    /// Turning: inertia over dt^2 and turn of each segment, sums over segments and over means of regions, and rates averaged over these.
     pub(crate) weights: Vec<f64>,
     pub(crate) turns: Vec<f64>,
     pub(crate) sums: Vec<[f64; 2]>,
+    pub(crate) means: Vec<f64>,
     pub(crate) averages: Vec<f64>,
     pub(crate) runs: Vec<Run>,
     /// What lengths are solved on, a round of that, and the steps in it of vertices that are held.
@@ -295,6 +299,7 @@ impl CordScratch {
             weights: vec![0.0; segments],
             turns: vec![0.0; segments],
             sums: Vec::new(),
+            means: Vec::new(),
             averages: Vec::new(),
             runs: Vec::with_capacity(segments),
             moves: vec![DVec3::ZERO; vertices],

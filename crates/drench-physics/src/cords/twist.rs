@@ -103,8 +103,8 @@ pub(super) fn turn(
     for piece in 0..state.piece_count() {
         let segments = state.segments(piece);
         // `rows` and `steps` are free between the solvers: twist before the substep goes to `steps`.
-        for s in segments.clone() {
-            scratch.steps[s] = state.twist(piece, s);
+        for s in segments.start + 1..segments.end {
+            scratch.steps[s] = state.twist_before(s);
         }
         tally.doubtful_turns += carry(state, piece, |_, s| scratch.tangents[s]);
         spin(model, &torsion, state, scratch, segments.clone(), around.dt);
@@ -186,12 +186,12 @@ fn spin(
     let whole = (torsion.half_width.floor() as usize).min(segments.len());
     let part = if whole < segments.len() { torsion.half_width - torsion.half_width.floor() } else { 0.0 };
     let rates = &mut state.rates[segments.clone()];
-    let CordScratch { sums, averages, .. } = scratch;
+    let CordScratch { sums, means, averages, .. } = scratch;
     averages.clear();
     averages.resize(rates.len(), 0.0);
     for (half_width, weight) in [(whole, 1.0 - part), (whole + 1, part)] {
         if weight > 0.0 {
-            average(|i| inertia(model, segments.start + i), rates, half_width, weight, sums, averages);
+            average(|i| inertia(model, segments.start + i), rates, half_width, weight, (sums, means), averages);
         }
     }
     rates.copy_from_slice(averages);
@@ -205,43 +205,33 @@ fn average(
     rates: &[f64],
     half_width: usize,
     weight: f64,
-    sums: &mut Vec<[f64; 2]>,
+    (sums, means): (&mut Vec<[f64; 2]>, &mut Vec<f64>),
     averages: &mut [f64],
 ) {
     let count = rates.len();
     let region = |k: usize| k.saturating_sub(half_width)..(k + half_width + 1).min(count);
-    let running = |sums: &mut Vec<[f64; 2]>, value: &dyn Fn(usize) -> [f64; 2]| {
-        let mut sum = [0.0; 2];
-        for i in 0..count {
-            let [a, b] = value(i);
-            sums.push(sum);
-            sum = [sum[0] + a, sum[1] + b];
-        }
-        sums.push(sum);
-    };
+    // Inertia and angular momentum of all segments before each.
     sums.clear();
-    running(sums, &|i| {
+    let mut sum = [0.0; 2];
+    for (i, rate) in rates.iter().enumerate() {
+        sums.push(sum);
         let share = inertia(i) / region(i).len() as f64;
-        [share, share * rates[i]]
-    });
-    // The mean of each region takes the place of its sums; a region's end lies ahead, its beginning may be overwritten: keep both.
-    let begin = sums.len();
-    for k in 0..count {
-        let (from, to) = (sums[region(k).start], sums[region(k).end]);
-        let mean = (to[1] - from[1]) / (to[0] - from[0]);
-        sums.push([mean, 0.0]);
+        sum = [sum[0] + share, sum[1] + share * rate];
     }
+    sums.push(sum);
+    // Means of all regions before each.
+    means.clear();
     let mut sum = 0.0;
     for k in 0..count {
-        let mean = sums[begin + k][0];
-        sums[begin + k][1] = sum;
-        sum += mean;
+        means.push(sum);
+        let (from, to) = (sums[region(k).start], sums[region(k).end]);
+        sum += (to[1] - from[1]) / (to[0] - from[0]);
     }
-    sums.push([0.0, sum]);
+    means.push(sum);
     for (i, average) in averages.iter_mut().enumerate() {
         // A segment lies in the regions whose centres lie in its own.
         let centres = region(i);
-        *average += weight * (sums[begin + centres.end][1] - sums[begin + centres.start][1]) / centres.len() as f64;
+        *average += weight * (means[centres.end] - means[centres.start]) / centres.len() as f64;
     }
 }
 
@@ -285,27 +275,30 @@ fn relax(
         weights[s] = (own + held) / (dt * dt);
         turns[s] = 0.0;
     }
-    let start = segments.start;
+    // Curve and twist of the joint before segment s, its stress, and the slope of that.
+    let bear = |s: usize, state: &CordState, turns: &[f64]| {
+        let curve = torsion.curve.scaled(model.stiffness[s], model.strength[s]);
+        let twist = state.angles[s] + turns[s] - state.angles[s - 1] - turns[s - 1] + state.reference_twists[s]
+            - state.rest_twists[s];
+        (curve, twist, curve.stress(model.joints[s].strain * twist, state.twist_flows[s]))
+    };
     for _ in 0..ROUNDS {
-        // Torque and stiffness of the joint before segment s, then the rows of the tridiagonal system from left to right.
+        // Torque and stiffness of a joint, then the rows of the tridiagonal system from left to right.
         let mut flows = false;
-        let joint = |s: usize, state: &CordState, turns: &[f64], flows: &mut bool| -> (f64, f64) {
-            if s == start || s == segments.end {
+        let mut joint = |s: usize, turns: &[f64]| -> (f64, f64) {
+            if s == segments.end {
                 return (0.0, 0.0);
             }
             let Joint { strain, section } = model.joints[s];
-            let twist = state.angles[s] + turns[s] - state.angles[s - 1] - turns[s - 1] + state.reference_twists[s]
-                - state.rest_twists[s];
-            let curve = torsion.curve.scaled(model.stiffness[s], model.strength[s]);
-            let (stress, slope) = curve.stress(strain * twist, state.twist_flows[s]);
-            *flows |= slope < curve.elastic;
+            let (curve, twist, (stress, slope)) = bear(s, state, turns);
+            flows |= slope < curve.elastic;
             let lagging = curve.elastic * friction * strain;
             (section * (stress + lagging * (twist - steps[s])), section * (slope * strain + lagging))
         };
-        let (mut torque, mut stiffness) = joint(start, state, turns, &mut flows);
+        let (mut torque, mut stiffness) = (0.0, 0.0);
         let (mut upper, mut own) = (0.0, 0.0);
         for s in segments.clone() {
-            let (torque_after, stiffness_after) = joint(s + 1, state, turns, &mut flows);
+            let (torque_after, stiffness_after) = joint(s + 1, turns);
             if weights[s].is_finite() {
                 let residual = torque_after - torque - weights[s] * turns[s];
                 let pivot = weights[s] + stiffness + stiffness_after - stiffness * upper;
@@ -327,13 +320,12 @@ fn relax(
             break;
         }
         // Where nothing yields, neither before nor after, one round is all.
-        if !std::mem::take(&mut flows) {
-            segments.clone().for_each(|s| {
-                joint(s, state, turns, &mut flows);
-            });
-            if !flows {
-                break;
-            }
+        let flows_now = |s: usize| {
+            let (curve, _, (_, slope)) = bear(s, state, turns);
+            slope < curve.elastic
+        };
+        if !flows && !(segments.start + 1..segments.end).any(flows_now) {
+            break;
         }
     }
     for s in segments {
@@ -360,7 +352,7 @@ fn settle(model: &CordModel, state: &mut CordState, piece: usize, tally: &mut Ta
     for s in segments.start + 1..segments.end {
         let Some(curve) = model.torsional_curve(s) else { return };
         let Joint { strain, section } = model.joints[s];
-        let (stress, _) = curve.stress(strain * state.twist(piece, s), state.twist_flows[s]);
+        let (stress, _) = curve.stress(strain * state.twist_before(s), state.twist_flows[s]);
         let flow = curve.flow(stress.abs(), state.twist_flows[s]);
         state.rest_twists[s] += (flow / strain).copysign(stress);
         state.twist_flows[s] += flow;
@@ -387,13 +379,13 @@ mod tests {
         let weights: Vec<f64> = (0..37).map(|i| 1.0 + 0.5 * (f64::from(i) * 0.9).cos()).collect();
         let total = |rates: &[f64]| rates.iter().zip(&weights).map(|(r, w)| r * w).sum::<f64>();
         for half_width in [0, 1, 3, 8, 50] {
-            let (mut sums, mut averages) = (Vec::new(), vec![0.0; 37]);
-            average(|i| weights[i], &rates, half_width, 1.0, &mut sums, &mut averages);
+            let (mut sums, mut means, mut averages) = (Vec::new(), Vec::new(), vec![0.0; 37]);
+            average(|i| weights[i], &rates, half_width, 1.0, (&mut sums, &mut means), &mut averages);
             assert!((total(&averages) - total(&rates)).abs() < 1e-12, "{half_width}");
             let spread = |rates: &[f64]| rates.iter().map(|r| r * r).sum::<f64>();
             assert!(spread(&averages) <= spread(&rates) + 1e-12);
             let mut uniform = vec![0.0; 37];
-            average(|i| weights[i], &[2.0; 37], half_width, 1.0, &mut sums, &mut uniform);
+            average(|i| weights[i], &[2.0; 37], half_width, 1.0, (&mut sums, &mut means), &mut uniform);
             assert!(uniform.iter().all(|r| (r - 2.0).abs() < 1e-12));
         }
     }

@@ -60,6 +60,7 @@ impl BodyState {
     }
 
     /// Gives the body an impulse [N s] at a point of the world, and books it.
+    #[inline]
     pub fn push(&mut self, impulse: DVec3, point: DVec3, book: &mut Push) {
         let angular = (point - self.centre).cross(impulse);
         self.velocity += impulse * self.inverse_mass;
@@ -68,6 +69,7 @@ impl BodyState {
     }
 
     /// Gives the body an angular impulse [N m s], and books it.
+    #[inline]
     pub fn turn(&mut self, angular: DVec3, book: &mut Push) {
         self.spin += self.inverse_inertia * angular;
         book.angular += angular;
