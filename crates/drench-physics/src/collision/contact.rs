@@ -59,26 +59,19 @@ pub struct Pair {
     pub vertices: [usize; 2],
     pub first: [Segment; 2],
     pub second: [Segment; 2],
+    /// How thick each is [m].
+    pub radii: [f64; 2],
+}
+
+impl Pair {
+    /// Sum of the radii [m].
+    #[inline]
+    pub fn reach(&self) -> f64 {
+        self.radii[0] + self.radii[1]
+    }
 }
 
 impl Contact {
-    /// No contact.
-    pub const NONE: Self = Self {
-        first: 0,
-        second: 0,
-        s: 0.0,
-        t: 0.0,
-        normal: DVec3::ZERO,
-        reach: 0.0,
-        target: 0.0,
-        gap: 0.0,
-        slip: DVec3::ZERO,
-        time: 0.0,
-        mass: 0.0,
-        press: 0.0,
-        grip: DVec3::ZERO,
-    };
-
     pub fn new(pair: &Pair, place: &Place, reach: f64) -> Self {
         let (s, t) = (place.s, place.t);
         let at = |k: usize| pair.first[k].at(s) - pair.second[k].at(t);

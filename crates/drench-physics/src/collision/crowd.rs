@@ -32,9 +32,8 @@ const CELLS: usize = 1 << (3 * LOCAL);
 /// The capsules of a block, sorted by cell, side by side.
 #[derive(Debug, Default)]
 pub struct Crowd {
-    /// The cells of every member and where it is in them, one member after the other, and where they end.
-    cells: Vec<[u32; 2]>,
-    ends: Vec<u32>,
+    /// Every cell of every member, one member after the other.
+    entries: Vec<Entry>,
     /// Where each cell begins, and the end.
     starts: Vec<u32>,
     /// Who is in a cell, and which one it is; eight more than there are.
@@ -43,38 +42,48 @@ pub struct Crowd {
     extents: Vec<u32>,
     /// The members. One that does not follow the one before it on its strand leaves a gap, so that neighbours on a strand are known by their numbers.
     members: Vec<Member>,
-    /// The line that a member's axis lies on: its direction u, its moment c x u about the middle of the block, and the radius; counted in cells.
+    /// The lines that the members' axes lie on: direction u, moment c x u about the middle of the block, and twice the squared radius; counted in
+    /// cells.
     lines: Vec<[f32; 8]>,
+    /// Those of one cell, close together; eight more than there are.
+    lined_up: Vec<[f32; 8]>,
     near: Near,
+}
+
+/// A member in a cell.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry {
+    member: u32,
+    cell: u32,
+    /// The layers of the cell that it is in.
+    extent: u32,
 }
 
 impl Crowd {
     /// Collects a block from all pieces and sorts it by cell; false if nobody is there to meet.
     pub fn take(&mut self, pieces: &[Piece], block: usize) -> bool {
-        let Self { cells, ends, starts, places, extents, members, lines, .. } = self;
-        ends.clear();
+        let Self { entries, starts, places, extents, members, lines, .. } = self;
         members.clear();
         lines.clear();
         let (mut next, mut count) = (0, 0);
         for member in pieces.iter().flat_map(|piece| piece.in_block(block)) {
             if member.index != next {
                 members.push(Member::default());
-                ends.push(count as u32);
             }
             next = member.index + 1;
-            if cells.len() < count + CELLS + 2 {
-                cells.resize(2 * (count + CELLS), [0; 2]);
+            if entries.len() < count + CELLS + 2 {
+                entries.resize(2 * (count + CELLS), Entry::default());
             }
-            count += cells_of(member, &mut cells[count..]);
+            count += cells_of(member, members.len() as u32, &mut entries[count..]);
             members.push(*member);
-            ends.push(count as u32);
         }
         if count < 2 {
             return false;
         }
+        let entries = &entries[..count];
         starts.clear();
         starts.resize(CELLS + 1, 0);
-        cells[..count].iter().for_each(|&[cell, _]| starts[cell as usize + 1] += 1);
+        entries.iter().for_each(|entry| starts[entry.cell as usize + 1] += 1);
         // Apart from the loop above, so that one root does not wait for the other.
         lines.extend(members.iter().map(line_of));
         for cell in 0..CELLS {
@@ -82,17 +91,12 @@ impl Crowd {
         }
         places.clear();
         places.resize(count + 8, [0; 2]);
-        extents.clear();
         extents.resize(count + 8, 0);
-        let mut from = 0;
-        for (&to, member) in ends.iter().zip(0..) {
-            for &[cell, extent] in &cells[from..to as usize] {
-                let at = &mut starts[cell as usize];
-                places[*at as usize] = [member, cell];
-                extents[*at as usize] = extent;
-                *at += 1;
-            }
-            from = to as usize;
+        for &Entry { member, cell, extent } in entries {
+            let at = starts[cell as usize] as usize;
+            starts[cell as usize] += 1;
+            places[at] = [member, cell];
+            extents[at] = extent;
         }
         // Every start has moved on to the next cell's.
         starts.rotate_right(1);
@@ -108,6 +112,8 @@ impl Crowd {
             if to < from + 2 {
                 continue;
             }
+            self.lined_up.clear();
+            self.lined_up.extend(self.places[from..to + 8].iter().map(|&[member, _]| self.lines[member as usize]));
             for eight in (from..to).step_by(8) {
                 self.line_up(from, eight, to, &mut near);
                 if near.count >= FULL {
@@ -126,19 +132,20 @@ impl Crowd {
     fn line_up(&self, begin: usize, eight: usize, end: usize, near: &mut Near) {
         let whole = if end - eight < 8 { (1_u32 << (end - eight)) - 1 } else { 0xff };
         let last = (eight + 7).min(end - 1);
-        let [vx, vy, vz, nx, ny, nz, reach, _] =
-            f32x8::transpose(std::array::from_fn(|k| f32x8::new(self.lines[self.places[eight + k][0] as usize])));
+        let [vx, vy, vz, nx, ny, nz, thick, _] =
+            f32x8::transpose(std::array::from_fn(|k| f32x8::new(self.lined_up[eight - begin + k])));
         let extent = u32x8::new(std::array::from_fn(|k| self.extents[eight + k]));
         let blur = f32x8::splat((1.0 + 1.0 / WIDER) * BLUR * BLUR);
         near.reserve(last - begin);
-        let close = |one: u32, own: u32| {
-            let [ux, uy, uz, mx, my, mz, radius, _] = self.lines[one as usize].map(f32x8::splat);
+        let close = |line: &[f32; 8], own: u32| {
+            let [ux, uy, uz, mx, my, mz, broad, _] = line.map(f32x8::splat);
             // (u x v) . (d - c) = -(u . (d x v) + v . (c x u)), which is the distance of the lines times the sine of their angle.
-            let apart = ux.mul_add(nx, uy.mul_add(ny, uz * nz)) + vx.mul_add(mx, vy.mul_add(my, vz * mz));
+            let moment = vx.mul_add(mx, vy.mul_add(my, vz * mz));
+            let apart = ux.mul_add(nx, uy.mul_add(ny, uz.mul_add(nz, moment)));
             let cosine = ux.mul_add(vx, uy.mul_add(vy, uz * vz));
             let sine = cosine.mul_neg_add(cosine, f32x8::splat(1.0 + ROUNDING));
-            let reach = reach + radius;
-            let close = (apart * apart).simd_le((reach * reach).mul_add(sine, blur));
+            // (r + q)^2 <= 2 r^2 + 2 q^2, and no less where both are as thick.
+            let close = (apart * apart).simd_le((thick + broad).mul_add(sine, blur));
             // A layer that both are in carries over; they share a place if one in each direction does.
             let shared = (extent & u32x8::splat(own)) + u32x8::splat(LAYERS);
             let met = (shared & u32x8::splat(CARRY)).simd_eq(u32x8::splat(CARRY));
@@ -146,16 +153,14 @@ impl Crowd {
         };
         // Those before the last one in front of the eight have no neighbour among them.
         let apart = eight.saturating_sub(1).max(begin);
-        for ((&[one, _], &own), i) in
-            self.places[begin..apart].iter().zip(&self.extents[begin..apart]).zip(begin as u32..)
-        {
-            near.note(i, close(one, own));
+        let ones = self.lined_up[..apart - begin].iter().zip(&self.extents[begin..apart]);
+        for ((line, &own), i) in ones.zip(begin as u32..) {
+            near.note(i, close(line, own));
         }
         for i in apart..last {
-            let one = self.places[i][0];
-            let follows = self.places[i + 1][0] == one + 1;
+            let follows = self.places[i + 1][0] == self.places[i][0] + 1;
             let passed = (i + 1 + usize::from(follows)).saturating_sub(eight);
-            near.note(i as u32, close(one, self.extents[i]) & 0xff << passed);
+            near.note(i as u32, close(&self.lined_up[i - begin], self.extents[i]) & 0xff << passed);
         }
         near.unfold(eight as u32);
     }
@@ -227,7 +232,7 @@ impl Crowd {
 /// Writes down every cell of its block that a member passes through, and some at its corners, with the layers of the cell that it is in: slab
 /// by slab across the longest side of its axis, all eight at a time. How many they are; two more may be written over.
 #[inline]
-fn cells_of(member: &Member, cells: &mut [[u32; 2]]) -> usize {
+fn cells_of(member: &Member, number: u32, entries: &mut [Entry]) -> usize {
     let size = member.half.abs();
     let [a, b, c] = if size.x >= size.y && size.x >= size.z {
         [0, 1, 2]
@@ -277,19 +282,22 @@ fn cells_of(member: &Member, cells: &mut [[u32; 2]]) -> usize {
         let own = (bits(a0[slab].min(7), a1[slab]) as u32) << directions[0];
         let (across, up) = (bits(b0[slab], b1[slab]) >> (y0 << FINE), bits(c0[slab], c1[slab]) >> (z0 << FINE));
         let layer = |all: u64, cell: i32, k: usize| ((all >> (cell << FINE)) as u32 & 0xff) << directions[k];
-        let place =
-            |y: i32, z: i32| [(corner + (y << one) + (z << other)) as u32, own | layer(across, y, 1) | layer(up, z, 2)];
+        let place = |y: i32, z: i32| Entry {
+            member: number,
+            cell: (corner + (y << one) + (z << other)) as u32,
+            extent: own | layer(across, y, 1) | layer(up, z, 2),
+        };
         if (wide | high) <= 1 {
             // One, two or four: which of them is a guess that would often be wrong, so all are written and as many counted.
-            cells[count..count + 2].copy_from_slice(&[place(0, 0), place(1, 0)]);
+            entries[count..count + 2].copy_from_slice(&[place(0, 0), place(1, 0)]);
             count += 1 + wide as usize;
-            cells[count..count + 2].copy_from_slice(&[place(0, 1), place(1, 1)]);
+            entries[count..count + 2].copy_from_slice(&[place(0, 1), place(1, 1)]);
             count += ((1 + wide) * high) as usize;
             continue;
         }
         for z in 0..=high {
             for y in 0..=wide {
-                cells[count] = place(y, z);
+                entries[count] = place(y, z);
                 count += 1;
             }
         }
@@ -306,7 +314,8 @@ fn line_of(member: &Member) -> [f32; 8] {
     let known = if from_middle.abs().max_element() < FAR { 1.0 } else { 0.0 };
     let along = half * (known / half.length_squared().max(1e-30).sqrt());
     let moment = from_middle.cross(along);
-    [along.x, along.y, along.z, moment.x, moment.y, moment.z, radius * (1.0 + 0.5 * WIDER), 0.0]
+    let thick = 2.0 * radius * radius * (1.0 + WIDER);
+    [along.x, along.y, along.z, moment.x, moment.y, moment.z, thick, 0.0]
 }
 
 /// Pairs that may be close, as places in a crowd.

@@ -42,7 +42,7 @@ use contact::{Contact, Pair, Place};
 use glam::DVec3;
 use rayon::prelude::*;
 use search::{Capsule, Search, overlap};
-use segments::{Segment, approach, approach_from, closest, length};
+use segments::{Closest, Segment, approach_from, closest, length};
 use solver::{Incidence, Problem, solve, widen};
 use std::sync::atomic::{AtomicBool, Ordering};
 use zones::{Zones, rigid_motion};
@@ -124,9 +124,7 @@ pub struct Tally {
 #[derive(Debug, Default)]
 pub struct Collisions {
     search: Search,
-    /// Their memory is what counts: with many contacts it takes longer to get than to fill.
-    contacts: Vec<Contact>,
-    /// Contacts in the parts in which they were found.
+    /// Contacts in the parts in which they were found. Their memory is what counts: with many it takes longer to get than to fill.
     found: Vec<Vec<Contact>>,
     incidence: Incidence,
     before: Vec<DVec3>,
@@ -168,34 +166,32 @@ impl Collisions {
         if self.search.runs().iter().all(Vec::is_empty) {
             return Ok(Tally::default());
         }
-        let grazes = self.find(false, |step, pair| step.meet(pair));
-        let mut contacts = std::mem::take(&mut self.contacts);
-        join(&mut contacts, &self.found);
+        let grazes = self.find(false, |step, pair, start| step.meet(pair, start));
         // What has not come within reach cannot have passed through either.
-        if contacts.is_empty() && !grazes {
-            self.contacts = contacts;
+        if self.found.iter().all(Vec::is_empty) && !grazes {
             return Ok(Tally::default());
         }
+        let mut contacts = std::mem::take(&mut self.found);
         self.relax(&mut contacts, parameters, true);
         let continuous = bodies.iter().any(|body| body.continuous);
         if continuous {
             for _ in 1..ROUNDS {
                 self.look(true);
-                self.find(true, |step, pair| step.miss(pair, KEEP[0]));
+                self.find(true, |step, pair, start| step.miss(pair, start, KEEP[0]));
                 if self.found.iter().all(Vec::is_empty) {
                     break;
                 }
-                contacts.extend(self.found.iter().flatten());
+                contacts.append(&mut self.found);
                 self.relax(&mut contacts, parameters, false);
             }
             self.kick(&contacts, dt);
         }
         scatter(bodies, &self.shift, |_, velocity, shift| *velocity += shift / dt);
         let mut tally = self.recover(&mut contacts);
-        self.contacts = contacts;
         if continuous {
             tally.zones = self.stiffen(dt);
         }
+        self.found = contacts;
         scatter(bodies, &self.shift, |position, _, shift| *position += shift);
         if !self.kicks.is_empty() {
             scatter(bodies, &self.kicks, |_, velocity, kick| *velocity += kick);
@@ -213,7 +209,6 @@ impl Collisions {
         vectors * 24
             + self.inverse_masses.capacity() * 8
             + self.capsules.capacity() * size_of::<Capsule>()
-            + self.contacts.capacity() * size_of::<Contact>()
             + self.found.iter().map(|part| part.capacity() * size_of::<Contact>()).sum::<usize>()
             + self.search.memory()
     }
@@ -245,8 +240,8 @@ impl Collisions {
             self.strands.extend(body.offsets[..body.offsets.len() - 1].iter().map(|first| base as u32 + first));
         }
         self.strands.push(self.after.len() as u32);
-        self.shift.clear();
         self.shift.resize(self.after.len(), DVec3::ZERO);
+        self.shift.par_chunks_mut(CHUNK).for_each(|shift| shift.fill(DVec3::ZERO));
     }
 
     /// Finds the pairs that come close; if `again`, those of continuous bodies, once corrections have moved one of them out of the room that
@@ -284,15 +279,12 @@ impl Collisions {
                 let continuous = is_continuous(bodies, i);
                 // Nothing has been moved yet the first time.
                 let end = |i: usize| if again { after[i] + shift[i] } else { after[i] };
-                let motion = |i: usize| end(i) - before[i];
-                let middle = |i: usize| before[i] + 0.5 * motion(i);
+                let motion = [Segment { from: before[i], to: before[j] }, Segment { from: end(i), to: end(j) }];
                 let radius = f64::from(radii[i].max(radii[j]));
-                let thick = match continuous {
-                    true => radius * (1.0 + SLOP + ROOM) + 0.5 * length(motion(i)).max(length(motion(j))),
-                    false => radius * (1.0 + MARGIN),
+                *capsule = match again && !continuous {
+                    true => Capsule::NONE,
+                    false => halfway(&motion, thickness(&motion, radius, continuous)),
                 };
-                *capsule =
-                    if again && !continuous { Capsule::NONE } else { Capsule::around(middle(i), middle(j), thick) };
             }
         });
         for &end in &strands[1..] {
@@ -302,7 +294,7 @@ impl Collisions {
 
     /// Finds what `meet` makes of pairs that come close; `again` if corrections have moved them already. Says whether there are some that come within
     /// reach but make no contact.
-    fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair) -> Option<Contact> + Sync) -> bool {
+    fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair, Closest) -> Option<Contact> + Sync) -> bool {
         let Self { search, found, before, after, shift, radii, capsules, bodies, .. } = self;
         let shift = again.then_some(&shift[..]);
         let step = Step { before, after, shift, radii, capsules, bodies, grazes: AtomicBool::new(false) };
@@ -313,14 +305,17 @@ impl Collisions {
                 // What comes from far away first, so that one does not wait for the other.
                 fetched.clear();
                 fetched.extend(some.iter().map(|&[i, j]| step.pair(i as usize, j as usize)));
-                let close = fetched.iter().filter(|(_, capsules)| search.decided() || overlap(capsules.each_ref()));
-                found.extend(close.filter_map(|(pair, _)| meet(&step, pair).filter(|_| !step.follow(pair))));
+                found.extend(fetched.iter().filter_map(|pair| {
+                    let start = closest(&pair.first[0], &pair.second[0]);
+                    let close = search.decided() || step.close(pair, &start);
+                    if close { meet(&step, pair, start).filter(|_| !step.follow(pair)) } else { None }
+                }));
             }
         });
         step.grazes.into_inner()
     }
 
-    fn relax(&mut self, contacts: &mut [Contact], parameters: &Parameters, fresh: bool) {
+    fn relax(&mut self, contacts: &mut [Vec<Contact>], parameters: &Parameters, fresh: bool) {
         let Self { strands, before, after, inverse_masses, incidence, shift, .. } = self;
         let problem = Problem { strands, before, after, inverse_masses };
         solve(&problem, contacts, incidence, shift, parameters.friction, parameters.iterations, fresh);
@@ -328,8 +323,8 @@ impl Collisions {
 
     /// A contact that begins at time tau of the step moves its vertices for the rest of the step only: the impulse that does it is
     /// larger by 1 / (1 - tau). It never does more than end the approach that the contacts before it have left.
-    fn kick(&mut self, contacts: &[Contact], dt: f64) {
-        for contact in contacts.iter().filter(|contact| contact.time > 0.0 && contact.press > 0.0) {
+    fn kick(&mut self, contacts: &[Vec<Contact>], dt: f64) {
+        for contact in contacts.iter().flatten().filter(|contact| contact.time > 0.0 && contact.press > 0.0) {
             self.kicks.resize(self.after.len(), DVec3::ZERO);
             let answer = contact.answer(&self.inverse_masses, |_| 1.0);
             let (vertices, weights) = (contact.vertices(), contact.weights());
@@ -344,7 +339,7 @@ impl Collisions {
     }
 
     /// Opens overlaps a little, without changing velocities; what there was to open.
-    fn recover(&mut self, contacts: &mut [Contact]) -> Tally {
+    fn recover(&mut self, contacts: &mut [Vec<Contact>]) -> Tally {
         let Self { strands, before, after, inverse_masses, incidence, shift, .. } = self;
         let problem = Problem { strands, before, after, inverse_masses };
         let ask = |contact: &mut Contact, relative: DVec3| {
@@ -369,7 +364,7 @@ impl Collisions {
         let mut zones = Zones::default();
         for _ in 0..MERGERS {
             self.look(true);
-            self.find(true, |step, pair| step.miss(pair, KEEP[1]));
+            self.find(true, |step, pair, start| step.miss(pair, start, KEEP[1]));
             let news = self.found.iter().flatten().fold(false, |news, contact| zones.join(contact.vertices()) | news);
             if !news {
                 break;
@@ -405,25 +400,33 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Two segments with the capsules that they were found with.
-    fn pair(&self, i: usize, j: usize) -> (Pair, [Capsule; 2]) {
+    /// Two segments.
+    fn pair(&self, i: usize, j: usize) -> Pair {
         let motion = |i: usize| {
             let end = |i: usize| self.shift.map_or(self.after[i], |shift| self.after[i] + shift[i]);
             [Segment { from: self.before[i], to: self.before[i + 1] }, Segment { from: end(i), to: end(i + 1) }]
         };
-        (Pair { vertices: [i, j], first: motion(i), second: motion(j) }, [i, j].map(|i| self.capsules[i]))
+        let radius = |i: usize| f64::from(self.radii[i].max(self.radii[i + 1]));
+        Pair { vertices: [i, j], first: motion(i), second: motion(j), radii: [radius(i), radius(j)] }
     }
 
-    fn reach(&self, [i, j]: [usize; 2]) -> f64 {
-        let radius = |i: usize| f64::from(self.radii[i].max(self.radii[i + 1]));
-        radius(i) + radius(j)
+    /// Whether their capsules overlap, which are sooner made again than fetched from far away; `start` is where the axes are closest before the step.
+    /// Mostly the same points are near enough halfway.
+    fn close(&self, pair: &Pair, start: &Closest) -> bool {
+        let thick = |k: usize, motion: &[Segment; 2]| {
+            thickness(motion, pair.radii[k], is_continuous(self.bodies, pair.vertices[k]))
+        };
+        let [one, other] = [thick(0, &pair.first), thick(1, &pair.second)];
+        let end = pair.first[1].at(start.s) - pair.second[1].at(start.t);
+        0.5 * length(start.offset + end) <= one + other
+            || overlap([&halfway(&pair.first, one), &halfway(&pair.second, other)])
     }
 
     /// Whether the second segment follows the first on the same strand so closely that the strand would have to be bent to a point for
     /// them to be apart.
     fn follow(&self, pair: &Pair) -> bool {
         let [i, j] = pair.vertices;
-        let tightest = std::f64::consts::FRAC_PI_2 * self.reach(pair.vertices);
+        let tightest = std::f64::consts::FRAC_PI_2 * pair.reach();
         let mut arc = 0.0;
         for k in i + 1..j {
             arc += length(self.before[k] - self.before[k + 1]);
@@ -439,15 +442,14 @@ impl Step<'_> {
         pair.vertices.iter().all(|&vertex| is_continuous(self.bodies, vertex))
     }
 
-    /// The contact of two segments that come close.
-    fn meet(&self, pair: &Pair) -> Option<Contact> {
-        let (reach, continuous) = (self.reach(pair.vertices), self.continuous(pair));
+    /// The contact of two segments that come close; `start` is where they are closest before the step.
+    fn meet(&self, pair: &Pair, start: Closest) -> Option<Contact> {
+        let (reach, continuous) = (pair.reach(), self.continuous(pair));
         let place = if continuous {
-            let met = approach([&pair.first[0], &pair.first[1]], [&pair.second[0], &pair.second[1]], reach)?;
+            let met = approach_from(start, pair.first.each_ref(), pair.second.each_ref(), reach)?;
             Place { s: met.closest.s, t: met.closest.t, offset: met.closest.offset, time: met.time }
         } else {
-            let near = closest(&pair.first[0], &pair.second[0]);
-            Place { s: near.s, t: near.t, offset: near.offset, time: 0.0 }
+            Place { s: start.s, t: start.t, offset: start.offset, time: 0.0 }
         };
         let contact = Contact::new(pair, &place, reach);
         let near = place.time == 0.0 && length(place.offset) <= CLOSE * reach;
@@ -459,18 +461,17 @@ impl Step<'_> {
     }
 
     /// The contact of two segments that come closer, during the step as it is now, than `keep` times the distance they had before it.
-    fn miss(&self, pair: &Pair, keep: f64) -> Option<Contact> {
+    fn miss(&self, pair: &Pair, start: Closest, keep: f64) -> Option<Contact> {
         if !self.continuous(pair) {
             return None;
         }
-        let reach = self.reach(pair.vertices);
-        let start = closest(&pair.first[0], &pair.second[0]);
+        let reach = pair.reach();
         let least = keep * length(start.offset).min(reach);
         // Axes that crossed before the step have no side to be kept on.
         if least < 1e-6 * reach {
             return None;
         }
-        let met = approach_from(start, [&pair.first[0], &pair.first[1]], [&pair.second[0], &pair.second[1]], least)?;
+        let met = approach_from(start, pair.first.each_ref(), pair.second.each_ref(), least)?;
         // Contacts are stated for the motion as it came; corrections come on top.
         let plain = |i: usize| Segment { from: self.after[i], to: self.after[i + 1] };
         let [first, second] = pair.vertices.map(plain);
@@ -480,22 +481,28 @@ impl Step<'_> {
     }
 }
 
+/// How thick the capsule around a segment is that moves, from before the step to its end [m].
+#[inline(always)]
+fn thickness([before, after]: &[Segment; 2], radius: f64, continuous: bool) -> f64 {
+    match continuous {
+        true => {
+            let motion = length(after.from - before.from).max(length(after.to - before.to));
+            radius * (1.0 + SLOP + ROOM) + 0.5 * motion
+        }
+        false => radius * (1.0 + MARGIN),
+    }
+}
+
+/// The capsule around a segment halfway through its motion.
+#[inline(always)]
+fn halfway([before, after]: &[Segment; 2], thick: f64) -> Capsule {
+    let middle = before.towards(after, 0.5);
+    Capsule::around(middle.from, middle.to, thick)
+}
+
 /// Adds the values of a body to those of all, without tasks for few of them.
 fn append<T: Copy + Send + Sync>(all: &mut Vec<T>, body: &[T]) {
     all.par_extend(body.par_iter().with_min_len(CHUNK));
-}
-
-/// All contacts in one.
-fn join(contacts: &mut Vec<Contact>, found: &[Vec<Contact>]) {
-    contacts.resize(found.iter().map(Vec::len).sum(), Contact::NONE);
-    let mut rest = &mut contacts[..];
-    let mut parts = Vec::with_capacity(found.len());
-    for part in found {
-        let (own, behind) = rest.split_at_mut(part.len());
-        rest = behind;
-        parts.push((own, part));
-    }
-    parts.into_par_iter().for_each(|(own, part)| own.copy_from_slice(part));
 }
 
 fn is_continuous(bodies: &[(usize, bool)], vertex: usize) -> bool {

@@ -44,8 +44,9 @@ const PIECE: usize = 1 << 15;
 const RUN: usize = 1 << 12;
 /// Capsules that are looked at to choose the size of cells: a prime, so that they are not all at the same place of a strand.
 const SAMPLE: usize = 4093;
-/// Blocks that one task looks through.
+/// Blocks that one task looks through, and tasks that are taken on together at most.
 const TASK: usize = 64;
+const SHARE: usize = 4;
 /// How far cells reach beyond their borders when capsules are entered, in cells: more than any rounding.
 const SLACK: f64 = 1e-6;
 
@@ -189,7 +190,9 @@ impl Search {
         });
         let pieces = &*pieces;
         parts.resize_with(blocks.div_ceil(TASK), Vec::new);
-        parts.par_iter_mut().enumerate().for_each_init(Crowd::default, |crowd, (task, found)| {
+        // In small shares: some blocks are crowded, others empty.
+        let shares = parts.par_iter_mut().enumerate().with_max_len(SHARE);
+        shares.for_each_init(Crowd::default, |crowd, (task, found)| {
             found.clear();
             for block in task * TASK..((task + 1) * TASK).min(blocks) {
                 if crowd.take(pieces, block) {
@@ -232,12 +235,14 @@ impl Cells {
         });
         let mut edge = ((CELL.0 * length + CELL.1 * radius) / f64::max(count, 1.0)).max(1e-9);
         let entries = |edge: f64| {
+            let scale = 2.0 / edge;
             let cells = |capsule: &Capsule| {
-                let across = 1.0 + 2.0 * f64::from(capsule.radius) / edge;
-                let [x, y, z] = (2.0 * capsule.half.as_dvec3().abs() / edge).to_array();
+                let across = 1.0 + f64::from(capsule.radius) * scale;
+                let [x, y, z] = (capsule.half.as_dvec3().abs() * scale).to_array();
                 // About what is done: slabs across the longest side.
                 let longest = x.max(y).max(z);
-                let shares = |side: f64| across + side / (1.0 + longest);
+                let slab = 1.0 / (1.0 + longest);
+                let shares = |side: f64| across + side * slab;
                 (across + longest) * shares(x) * shares(y) * shares(z) / shares(longest)
             };
             // The sample would do if it were not for the odd one that has gone astray.

@@ -15,9 +15,7 @@ use rayon::prelude::*;
 const FEW: usize = 2048;
 /// Strands that one task gathers.
 const TASK: usize = 256;
-/// Ranges of segments that look for their contacts side by side.
-const RANGES: usize = 8;
-/// Contacts that one task relaxes.
+/// Segments that a range has at least.
 const CHUNK: usize = 4096;
 /// Passes over few contacts at most, in multiples of the iterations that many get.
 const PATIENCE: u32 = 6;
@@ -61,6 +59,12 @@ struct Push {
 impl Push {
     const NONE: Self = Self { push: DVec3::ZERO, at: [0.0; 2] };
 
+    /// What a contact does that is relaxed.
+    #[inline]
+    fn by(contact: &mut Contact, relative: DVec3, friction: f64) -> Self {
+        Self { push: contact.relax(relative, friction), at: [contact.s, contact.t] }
+    }
+
     /// What the ends of the first (0) or the second (1) segment get. Which one is a guess that would often be wrong, so there is no branch.
     #[inline]
     fn shares(&self, side: u32) -> [DVec3; 2] {
@@ -70,14 +74,15 @@ impl Push {
 }
 
 impl Incidence {
-    /// Ranges of segments are done side by side, each looking through all contacts.
-    fn rebuild(&mut self, contacts: &[Contact], vertices: usize) {
+    /// Ranges of segments are done side by side, each looking through all contacts; how many they are makes no difference to the result.
+    fn rebuild(&mut self, contacts: &mut [Vec<Contact>], vertices: usize) {
         let Self { starts, entries, ends, pushes } = self;
-        pushes.resize(contacts.len(), Push::NONE);
-        let pairs = contacts.par_iter().with_min_len(CHUNK).map(|contact| [contact.first, contact.second]);
-        pairs.collect_into_vec(ends);
+        let count = count(contacts);
+        pushes.resize(count, Push::NONE);
+        ends.resize(count, [0; 2]);
+        side_by_side(contacts, ends, |contact| ([contact.first, contact.second], ()), |_, _| ());
         let ends = &*ends;
-        let range = vertices.div_ceil(RANGES).max(CHUNK);
+        let range = vertices.div_ceil(rayon::current_num_threads()).max(CHUNK);
         let within = |part: usize| {
             let first = part * range;
             let local = move |segment: u32| (segment as usize).wrapping_sub(first);
@@ -97,8 +102,8 @@ impl Incidence {
         for i in 0..vertices {
             starts[i + 1] += starts[i];
         }
-        entries.resize(2 * contacts.len(), 0);
-        let (mut rest, mut parts) = (&mut entries[..], Vec::with_capacity(RANGES));
+        entries.resize(2 * count, 0);
+        let (mut rest, mut parts) = (&mut entries[..], Vec::new());
         for part in 0..vertices.div_ceil(range) {
             let (first, end) = (part * range, ((part + 1) * range).min(vertices));
             let (own, behind) = rest.split_at_mut((starts[end] - starts[first]) as usize);
@@ -133,31 +138,28 @@ fn at_vertex(starts: &[u32], vertex: usize) -> f64 {
 /// Moves vertices, which `shift` has not moved yet if `fresh`, until the contacts hold, about; strands keep the lengths that they came with, about.
 pub fn solve(
     problem: &Problem,
-    contacts: &mut [Contact],
+    contacts: &mut [Vec<Contact>],
     incidence: &mut Incidence,
     shift: &mut [DVec3],
     friction: f64,
     iterations: u32,
     fresh: bool,
 ) {
-    let many = contacts.len() > FEW;
-    if many {
-        incidence.rebuild(contacts, problem.before.len());
-    }
-    if !many {
-        contacts.iter_mut().for_each(|contact| contact.weigh(problem.inverse_masses, |_| 1.0));
+    if count(contacts) <= FEW {
+        contacts.iter_mut().flatten().for_each(|contact| contact.weigh(problem.inverse_masses, |_| 1.0));
         return keep_energy(problem, contacts, shift, friction, iterations);
     }
+    incidence.rebuild(contacts, problem.before.len());
     for pass in 0..iterations {
         let Incidence { starts, pushes, .. } = &mut *incidence;
-        let relax = |contact: &mut Contact, shift: &[DVec3]| {
+        let relax = |contact: &mut Contact| {
             if pass == 0 {
                 contact.weigh(problem.inverse_masses, |vertex| at_vertex(starts, vertex));
             }
             let relative = if fresh && pass == 0 { DVec3::ZERO } else { contact.relative(shift) };
-            (contact.relax(relative, friction), ())
+            (Push::by(contact, relative, friction), ())
         };
-        side_by_side(contacts, pushes, shift, relax, |_, _| ());
+        side_by_side(contacts, pushes, relax, |_, _| ());
         // Lengths cost more than contacts; they are restored where it counts most.
         gather(problem, incidence, shift, pass + 1 == iterations);
     }
@@ -167,7 +169,7 @@ pub fn solve(
 /// says whether it asks, and something that is joined for all of them.
 pub fn widen<T: Copy + Default + Send>(
     problem: &Problem,
-    contacts: &mut [Contact],
+    contacts: &mut [Vec<Contact>],
     incidence: &mut Incidence,
     shift: &mut [DVec3],
     ask: impl Fn(&mut Contact, DVec3) -> (bool, T) + Sync,
@@ -178,19 +180,19 @@ pub fn widen<T: Copy + Default + Send>(
         let relative = contact.relative(shift);
         (ask(contact, relative), relative)
     };
-    if contacts.len() > FEW {
-        let relax = |contact: &mut Contact, shift: &[DVec3]| {
+    if count(contacts) > FEW {
+        let relax = |contact: &mut Contact| {
             let (said, relative) = ask(contact, shift);
-            (contact.relax(relative, 0.0), said)
+            (Push::by(contact, relative, 0.0), said)
         };
-        let (any, said) = side_by_side(contacts, &mut incidence.pushes, shift, relax, join);
+        let (any, said) = side_by_side(contacts, &mut incidence.pushes, relax, join);
         if any {
             gather(problem, incidence, shift, true);
         }
         return said;
     }
     let (any, said) =
-        contacts.iter_mut().fold(<(bool, T)>::default(), |said, contact| join(said, ask(contact, shift).0));
+        contacts.iter_mut().flatten().fold(<(bool, T)>::default(), |said, contact| join(said, ask(contact, shift).0));
     if any {
         in_turn(problem, contacts, &touched(problem.strands, contacts), shift, 0.0, 1, UNTURNED[0]);
     }
@@ -199,7 +201,7 @@ pub fn widen<T: Copy + Default + Send>(
 
 /// Contacts one after the other; once more, with lengths restored the shortest way, if that has made energy, which no impact without
 /// restitution does.
-fn keep_energy(problem: &Problem, contacts: &mut [Contact], shift: &mut [DVec3], friction: f64, iterations: u32) {
+fn keep_energy(problem: &Problem, contacts: &mut [Vec<Contact>], shift: &mut [DVec3], friction: f64, iterations: u32) {
     let touched = touched(problem.strands, contacts);
     let vertices =
         || touched.iter().flat_map(|&strand| problem.strands[strand] as usize..problem.strands[strand + 1] as usize);
@@ -211,7 +213,7 @@ fn keep_energy(problem: &Problem, contacts: &mut [Contact], shift: &mut [DVec3],
         shift[i].dot(2.0 * came + shift[i]) / problem.inverse_masses[i]
     });
     if gain.sum::<f64>() > 0.0 {
-        contacts.copy_from_slice(&before.0);
+        contacts.clone_from_slice(&before.0);
         vertices().zip(before.1).for_each(|(i, moved)| shift[i] = moved);
         in_turn(problem, contacts, &touched, shift, friction, iterations, UNTURNED[1]);
     }
@@ -220,7 +222,7 @@ fn keep_energy(problem: &Problem, contacts: &mut [Contact], shift: &mut [DVec3],
 /// Contacts one after the other, until they have settled: each sees what those before it did. `touched` are their strands.
 fn in_turn(
     problem: &Problem,
-    contacts: &mut [Contact],
+    contacts: &mut [Vec<Contact>],
     touched: &[usize],
     shift: &mut [DVec3],
     friction: f64,
@@ -236,7 +238,7 @@ fn in_turn(
     let mut lengths = Lengths::default();
     for _ in 0..PATIENCE * iterations {
         let mut largest = 0.0_f64;
-        for contact in &mut *contacts {
+        for contact in contacts.iter_mut().flatten() {
             let push = contact.relax(contact.relative(shift), friction);
             if contact.mass > 0.0 {
                 largest = largest.max(length(push) / (contact.mass * contact.reach));
@@ -252,29 +254,38 @@ fn in_turn(
     }
 }
 
-/// Relaxes all contacts, none of which sees what the others do, and takes note of their pushes; joins what is said of them.
-fn side_by_side<T: Copy + Default + Send>(
-    contacts: &mut [Contact],
-    pushes: &mut [Push],
-    shift: &[DVec3],
-    relax: impl Fn(&mut Contact, &[DVec3]) -> (DVec3, T) + Sync,
+/// Calls `each` for all contacts, none of which sees what the others do, and takes note of what comes of them; joins what is said of them.
+fn side_by_side<N: Send, T: Copy + Default + Send>(
+    contacts: &mut [Vec<Contact>],
+    notes: &mut [N],
+    each: impl Fn(&mut Contact) -> (N, T) + Sync,
     join: impl Fn(T, T) -> T + Sync,
 ) -> T {
-    let chunks = contacts.par_chunks_mut(CHUNK).zip(pushes.par_chunks_mut(CHUNK));
-    let said = chunks.map(|(contacts, pushes)| {
-        contacts.iter_mut().zip(pushes).fold(T::default(), |all, (contact, noted)| {
-            let (push, said) = relax(contact, shift);
-            *noted = Push { push, at: [contact.s, contact.t] };
+    let (mut rest, mut parts) = (notes, Vec::with_capacity(contacts.len()));
+    for part in contacts {
+        let (own, behind) = rest.split_at_mut(part.len());
+        rest = behind;
+        parts.push((part, own));
+    }
+    let said = parts.into_par_iter().map(|(part, notes)| {
+        part.iter_mut().zip(notes).fold(T::default(), |all, (contact, noted)| {
+            let (note, said) = each(contact);
+            *noted = note;
             join(all, said)
         })
     });
     said.reduce(T::default, &join)
 }
 
+/// How many contacts all parts have.
+fn count(contacts: &[Vec<Contact>]) -> usize {
+    contacts.iter().map(Vec::len).sum()
+}
+
 /// The strands that have contacts, ascending.
-fn touched(strands: &[u32], contacts: &[Contact]) -> Vec<usize> {
+fn touched(strands: &[u32], contacts: &[Vec<Contact>]) -> Vec<usize> {
     let of = |segment: u32| strands.partition_point(|&first| first <= segment) - 1;
-    let mut touched: Vec<usize> = contacts.iter().flat_map(|c| [of(c.first), of(c.second)]).collect();
+    let mut touched: Vec<usize> = contacts.iter().flatten().flat_map(|c| [of(c.first), of(c.second)]).collect();
     touched.sort_unstable();
     touched.dedup();
     touched
