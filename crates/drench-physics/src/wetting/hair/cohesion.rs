@@ -163,19 +163,21 @@ struct Eight {
 
 impl Eight {
     fn new(portions: &[Portion], points: &[Vec3]) -> Self {
-        let (mut to, mut back, mut inverse) = ([[f32::NAN; WIDTH]; 3], [[0.0; WIDTH]; 3], [0.0; WIDTH]);
+        let (mut from, mut to) = ([[f32::NAN; WIDTH]; 3], [[f32::NAN; WIDTH]; 3]);
         let mut segments = [NONE; WIDTH];
         for (lane, portion) in portions.iter().take(WIDTH).enumerate() {
             let j = portion.segment as usize;
-            let way = points[j - 1] - points[j];
+            let (begins, ends) = (points[j - 1], points[j]);
             for axis in 0..3 {
-                (to[axis][lane], back[axis][lane]) = (points[j][axis], way[axis]);
+                (from[axis][lane], to[axis][lane]) = (begins[axis], ends[axis]);
             }
-            // A segment without any length is a point.
-            inverse[lane] = 1.0 / way.length_squared().max(f32::MIN_POSITIVE);
             segments[lane] = portion.segment;
         }
-        Self { to: to.map(f32x8::new), back: back.map(f32x8::new), inverse: f32x8::new(inverse), segments }
+        let (from, to) = (from.map(f32x8::new), to.map(f32x8::new));
+        let back @ [x, y, z]: [f32x8; 3] = std::array::from_fn(|axis| from[axis] - to[axis]);
+        // A segment without any length is a point.
+        let inverse = f32x8::ONE / (x * x + y * y + z * z).fast_max(f32x8::splat(f32::MIN_POSITIVE));
+        Self { to, back, inverse, segments }
     }
 
     /// Which of them may come within the square `limit` [m2] of a point, as bits.
