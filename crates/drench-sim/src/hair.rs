@@ -346,7 +346,6 @@ impl Submerged {
         lump_of.resize(masses.len(), NONE);
         for (number, (groom, _)) in body.grooms.iter().enumerate() {
             let (strands, range) = (&state.strands[*groom], body.model.vertices(number));
-            let dry_volume = 1.0 / model.strands[*groom].model.material().density;
             let lump_of = &mut lump_of[range.clone()];
             ordered::fill(lump_of, |i| {
                 let Some(at) = place(strands.positions[i]).filter(|_| masses[range.start + i] > 0.0) else {
@@ -358,24 +357,33 @@ impl Submerged {
                     cell => 8 * cell + 4 * w + 2 * v + u,
                 }
             });
-            // One after the other, so that sums have one outcome.
-            for (i, place) in lump_of.iter_mut().enumerate().filter(|(_, place)| **place != NONE) {
+            for place in lump_of.iter_mut().filter(|place| **place != NONE) {
                 let lump = &mut eighths[*place as usize];
                 if *lump == NONE {
                     *lump = lumps.len() as u32;
                     lumps.push(Lump::default());
                 }
                 *place = *lump;
-                let lump = &mut lumps[*lump as usize];
-                let (position, dry) = (strands.positions[i], f64::from(masses[range.start + i]));
-                let water = state.hair.held(range.start + i);
-                let volume = dry * dry_volume + water * wet_volume;
-                lump.moment += position * volume;
-                lump.volume += volume;
-                lump.momentum += strands.velocities[i] * (dry + water);
-                lump.mass += dry + water;
             }
         }
+        // Every thread goes through all hair and adds up lumps of its own, so that sums have one outcome.
+        let share = lumps.len().div_ceil(rayon::current_num_threads()).max(1);
+        lumps.par_chunks_mut(share).enumerate().for_each(|(chunk, lumps)| {
+            for (number, (groom, _)) in body.grooms.iter().enumerate() {
+                let (strands, range) = (&state.strands[*groom], body.model.vertices(number));
+                let dry_volume = 1.0 / model.strands[*groom].model.material().density;
+                for (own, i) in range.enumerate() {
+                    let lump = (lump_of[i] as usize).checked_sub(chunk * share).and_then(|k| lumps.get_mut(k));
+                    let Some(lump) = lump else { continue };
+                    let (dry, water) = (f64::from(masses[i]), state.hair.held(i));
+                    let volume = dry * dry_volume + water * wet_volume;
+                    lump.moment += strands.positions[own] * volume;
+                    lump.volume += volume;
+                    lump.momentum += strands.velocities[own] * (dry + water);
+                    lump.mass += dry + water;
+                }
+            }
+        });
         for lump in lumps {
             found(lump.moment / lump.volume, lump.momentum / lump.mass, lump.volume, lump.mass);
         }
