@@ -288,7 +288,7 @@ pub fn clumps(
     (0..strands.len()).filter(|&strand| leaders[strand] == strand).count() as u64
 }
 
-/// How many bridges there are, after `dt` seconds of clinging. The grid is that of the last [`super::step`].
+/// How many bridges there are, after `dt` seconds of clinging. [`super::locate`] has told the scratch where the strands are.
 pub fn cling(
     hair: &Hair,
     water: &mut HairWater,
@@ -306,6 +306,7 @@ pub fn cling(
         ("velocities", strands.velocities.len()),
         ("inverse masses", strands.inverse_masses.len()),
         ("radii", strands.radii.len()),
+        ("located vertices", scratch.bonds.lanes.points.len()),
     ] {
         if got != vertices {
             return Err(PhysicsError::Count { what, got, expected: vertices });
@@ -317,7 +318,6 @@ pub fn cling(
     let HairScratch { grid, bonds: work, .. } = scratch;
     work.coat(hair, water, strands.radii);
     work.part(hair);
-    work.lanes.fill(grid, strands.positions);
     let scene = Scene { hair, grid, cohesion, coats: &work.coats, lanes: &work.lanes, strands: &strands, thickest, dt };
     let phase = water.phase % (2 * PATIENCE);
     water.phase = water.phase.wrapping_add(1);
@@ -346,6 +346,11 @@ pub fn cling(
 }
 
 impl Work {
+    /// Takes over the segments of a grid, to look for strands near by.
+    pub(super) fn range(&mut self, grid: &Grid, positions: &[DVec3]) {
+        self.lanes.fill(grid, positions);
+    }
+
     /// Makes ready what is asked for often.
     fn coat(&mut self, hair: &Hair, water: &HairWater, radii: &[f32]) {
         self.coats.resize(radii.len(), Coat::default());
