@@ -36,6 +36,7 @@ impl Bath {
     }
 
     fn step(&mut self, dt: f64) -> Tally {
+        hair::locate(&self.hair, &mut self.scratch, &self.bundle.positions).unwrap();
         let strands = Strands { positions: &self.bundle.positions, velocities: &mut self.velocities };
         let mut liquid = Liquid {
             positions: &self.liquid.positions,
@@ -297,6 +298,7 @@ fn a_strand_that_stands_for_many_hairs_has_their_share_of_room_and_of_free_water
             let strands = Strands { positions: &positions, velocities: &mut velocities };
             let around = Surroundings { gravity: DVec3::ZERO, towels: &[] };
             let scratch = &mut HairScratch::default();
+            hair::locate(&hair, scratch, &positions).unwrap();
             hair::step(&hair, &mut water, scratch, strands, &mut none, &around, 0.1, &mut Vec::new()).unwrap();
         }
         water

@@ -8,7 +8,7 @@ use drench_geometry::neighbours::Neighbours;
 use drench_io::stats::HairStats;
 use drench_math::ordered;
 use drench_physics::PhysicsError;
-use drench_physics::strands::{StrandScratch, Wet};
+use drench_physics::strands::{StrandScratch, StrandState, Wet};
 use drench_physics::wetting::hair::{
     self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Medium, Strands, Surroundings,
 };
@@ -169,7 +169,25 @@ impl Dripping {
     }
 }
 
-/// Water in hair during a substep: in from the liquid, through the hair, out as drops and into the air. The drops that left, and what went wrong.
+/// Takes note of where the strands are.
+pub fn follow(model: &Model, state: &State, working: &mut HairWorking) {
+    if let Some(body) = &model.hair {
+        gather(body, state, |strands| &strands.positions, &mut working.positions);
+    }
+}
+
+/// Finds the voxels of hair that [`follow`] has taken note of.
+pub fn locate(model: &Model, working: &mut HairWorking, span: Span) -> Result<(), SimError> {
+    let Some(body) = &model.hair else { return Ok(()) };
+    let HairWorking { scratch, positions, .. } = working;
+    hair::locate(&body.model, scratch, positions).map_err(|source| match source {
+        // Hair that has not run away needs larger voxels.
+        PhysicsError::PorousTooLarge { .. } if positions.iter().all(|p| p.is_finite()) => SimError::Wetting(source),
+        source => SimError::Diverged { time: span.to, stage: "wetting", source },
+    })
+}
+
+/// Water in hair, whose voxels are found ([`locate`]), during a substep: in from the liquid, through the hair, out as drops and into the air. The drops that left, and what went wrong.
 pub fn wet(
     model: &Model,
     state: &mut State,
@@ -178,7 +196,7 @@ pub fn wet(
 ) -> Result<(Dripping, Option<String>), SimError> {
     let Some(body) = &model.hair else { return Ok((Dripping::default(), None)) };
     let HairWorking { scratch, positions, velocities, towels, drips, neighbours, .. } = &mut scratch.hair;
-    gather(body, state, positions, velocities);
+    gather(body, state, |strands| &strands.velocities, velocities);
     towels.clear();
     towels.extend(body.grooms.iter().map(|(_, wet)| match &wet.towel {
         Some(towel) if (towel.start..towel.stop).contains(&span.from) => towel.rate,
@@ -196,12 +214,7 @@ pub fn wet(
         radius,
         full,
     };
-    let positions = &positions[..];
-    let refuse = |source: PhysicsError| match source {
-        // Hair that has not run away needs larger voxels.
-        PhysicsError::PorousTooLarge { .. } if positions.iter().all(|p| p.is_finite()) => SimError::Wetting(source),
-        source => SimError::Diverged { time: span.to, stage: "wetting", source },
-    };
+    let refuse = |source| SimError::Diverged { time: span.to, stage: "wetting", source };
     let strands = Strands { positions, velocities };
     let surroundings = Surroundings { gravity: model.scene.simulation.gravity, towels };
     let tally = hair::step(&body.model, &mut state.hair, scratch, strands, &mut near, &surroundings, span.dt, drips)
@@ -209,7 +222,6 @@ pub fn wet(
     state.ledger.drain(tally.dried);
     liquid.remove(|drop| drop.mass <= 0.0);
     hair::release(liquid, drips, neighbours, [full, radius], span.to).map_err(refuse)?;
-    scatter(body, state, velocities);
     let slow = (tally.unspread > 0.0).then(|| {
         let voxel = 1e3 * body.model.medium().voxel;
         format!(
@@ -246,14 +258,11 @@ pub fn cling(
     Ok(bridges)
 }
 
-/// Takes over where the strands are.
-fn gather(body: &HairBody, state: &State, positions: &mut Vec<DVec3>, velocities: &mut Vec<DVec3>) {
-    positions.clear();
-    velocities.clear();
+/// Takes over what the strands of all grooms have.
+fn gather(body: &HairBody, state: &State, own: impl Fn(&StrandState) -> &[DVec3], all: &mut Vec<DVec3>) {
+    all.clear();
     for (groom, _) in &body.grooms {
-        let strands = &state.strands[*groom];
-        positions.par_extend(strands.positions.par_iter().with_min_len(COPIED).copied());
-        velocities.par_extend(strands.velocities.par_iter().with_min_len(COPIED).copied());
+        all.par_extend(own(&state.strands[*groom]).par_iter().with_min_len(COPIED).copied());
     }
 }
 
@@ -346,7 +355,6 @@ impl Submerged {
         lump_of.resize(masses.len(), NONE);
         for (number, (groom, _)) in body.grooms.iter().enumerate() {
             let (strands, range) = (&state.strands[*groom], body.model.vertices(number));
-            let dry_volume = 1.0 / model.strands[*groom].model.material().density;
             let lump_of = &mut lump_of[range.clone()];
             ordered::fill(lump_of, |i| {
                 let Some(at) = place(strands.positions[i]).filter(|_| masses[range.start + i] > 0.0) else {
@@ -358,24 +366,33 @@ impl Submerged {
                     cell => 8 * cell + 4 * w + 2 * v + u,
                 }
             });
-            // One after the other, so that sums have one outcome.
-            for (i, place) in lump_of.iter_mut().enumerate().filter(|(_, place)| **place != NONE) {
+            for place in lump_of.iter_mut().filter(|place| **place != NONE) {
                 let lump = &mut eighths[*place as usize];
                 if *lump == NONE {
                     *lump = lumps.len() as u32;
                     lumps.push(Lump::default());
                 }
                 *place = *lump;
-                let lump = &mut lumps[*lump as usize];
-                let (position, dry) = (strands.positions[i], f64::from(masses[range.start + i]));
-                let water = state.hair.held(range.start + i);
-                let volume = dry * dry_volume + water * wet_volume;
-                lump.moment += position * volume;
-                lump.volume += volume;
-                lump.momentum += strands.velocities[i] * (dry + water);
-                lump.mass += dry + water;
             }
         }
+        // Every thread goes through all hair and adds up lumps of its own, so that sums have one outcome.
+        let share = lumps.len().div_ceil(rayon::current_num_threads()).max(1);
+        lumps.par_chunks_mut(share).enumerate().for_each(|(chunk, lumps)| {
+            for (number, (groom, _)) in body.grooms.iter().enumerate() {
+                let (strands, range) = (&state.strands[*groom], body.model.vertices(number));
+                let dry_volume = 1.0 / model.strands[*groom].model.material().density;
+                for (own, i) in range.enumerate() {
+                    let lump = (lump_of[i] as usize).checked_sub(chunk * share).and_then(|k| lumps.get_mut(k));
+                    let Some(lump) = lump else { continue };
+                    let (dry, water) = (f64::from(masses[i]), state.hair.held(i));
+                    let volume = dry * dry_volume + water * wet_volume;
+                    lump.moment += strands.positions[own] * volume;
+                    lump.volume += volume;
+                    lump.momentum += strands.velocities[own] * (dry + water);
+                    lump.mass += dry + water;
+                }
+            }
+        });
         for lump in lumps {
             found(lump.moment / lump.volume, lump.momentum / lump.mass, lump.volume, lump.mass);
         }

@@ -23,7 +23,13 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
 
     collisions::begin(model, state, &mut scratch.collisions, report);
     solve_cords(model, state, scratch, span, report)?;
-    flow::advance(model, state, scratch, span, report)?;
+    // Strands stay where they are while liquid and grains move: the voxels of hair are found meanwhile.
+    let mut working = std::mem::take(&mut scratch.hair);
+    hair::follow(model, state, &mut working);
+    let (moved, located) =
+        rayon::join(|| flow::advance(model, state, scratch, span, report), || hair::locate(model, &mut working, span));
+    scratch.hair = working;
+    moved.and(located)?;
     if model.hair.is_some() {
         let (dripping, slow) = report.stage("wetting", || hair::wet(model, state, scratch, span))?;
         report.dripping.add(&dripping);

@@ -77,6 +77,7 @@ impl Wet {
     /// One step; `drips` gets the drops that leave.
     fn exchange(&mut self, liquid: &mut Liquid, dt: f64, drips: &mut Vec<Drip>) -> Result<hair::Tally, SimError> {
         let Self { bundle, hair, water, scratch, velocities } = self;
+        hair::locate(hair, scratch, &bundle.positions).map_err(SimError::Wetting)?;
         let strands = Strands { positions: &bundle.positions, velocities };
         let around = Surroundings { gravity: DVec3::NEG_Y * GRAVITY, towels: &[] };
         hair::step(hair, water, scratch, strands, liquid, &around, dt, drips).map_err(SimError::Wetting)

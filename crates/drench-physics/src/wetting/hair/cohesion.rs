@@ -163,19 +163,21 @@ struct Eight {
 
 impl Eight {
     fn new(portions: &[Portion], points: &[Vec3]) -> Self {
-        let (mut to, mut back, mut inverse) = ([[f32::NAN; WIDTH]; 3], [[0.0; WIDTH]; 3], [0.0; WIDTH]);
+        let (mut from, mut to) = ([[f32::NAN; WIDTH]; 3], [[f32::NAN; WIDTH]; 3]);
         let mut segments = [NONE; WIDTH];
         for (lane, portion) in portions.iter().take(WIDTH).enumerate() {
             let j = portion.segment as usize;
-            let way = points[j - 1] - points[j];
+            let (begins, ends) = (points[j - 1], points[j]);
             for axis in 0..3 {
-                (to[axis][lane], back[axis][lane]) = (points[j][axis], way[axis]);
+                (from[axis][lane], to[axis][lane]) = (begins[axis], ends[axis]);
             }
-            // A segment without any length is a point.
-            inverse[lane] = 1.0 / way.length_squared().max(f32::MIN_POSITIVE);
             segments[lane] = portion.segment;
         }
-        Self { to: to.map(f32x8::new), back: back.map(f32x8::new), inverse: f32x8::new(inverse), segments }
+        let (from, to) = (from.map(f32x8::new), to.map(f32x8::new));
+        let back @ [x, y, z]: [f32x8; 3] = std::array::from_fn(|axis| from[axis] - to[axis]);
+        // A segment without any length is a point.
+        let inverse = f32x8::ONE / (x * x + y * y + z * z).fast_max(f32x8::splat(f32::MIN_POSITIVE));
+        Self { to, back, inverse, segments }
     }
 
     /// Which of them may come within the square `limit` [m2] of a point, as bits.
@@ -286,7 +288,7 @@ pub fn clumps(
     (0..strands.len()).filter(|&strand| leaders[strand] == strand).count() as u64
 }
 
-/// How many bridges there are, after `dt` seconds of clinging. The grid is that of the last [`super::step`].
+/// How many bridges there are, after `dt` seconds of clinging. [`super::locate`] has told the scratch where the strands are.
 pub fn cling(
     hair: &Hair,
     water: &mut HairWater,
@@ -304,6 +306,7 @@ pub fn cling(
         ("velocities", strands.velocities.len()),
         ("inverse masses", strands.inverse_masses.len()),
         ("radii", strands.radii.len()),
+        ("located vertices", scratch.bonds.lanes.points.len()),
     ] {
         if got != vertices {
             return Err(PhysicsError::Count { what, got, expected: vertices });
@@ -315,7 +318,6 @@ pub fn cling(
     let HairScratch { grid, bonds: work, .. } = scratch;
     work.coat(hair, water, strands.radii);
     work.part(hair);
-    work.lanes.fill(grid, strands.positions);
     let scene = Scene { hair, grid, cohesion, coats: &work.coats, lanes: &work.lanes, strands: &strands, thickest, dt };
     let phase = water.phase % (2 * PATIENCE);
     water.phase = water.phase.wrapping_add(1);
@@ -344,6 +346,11 @@ pub fn cling(
 }
 
 impl Work {
+    /// Takes over the segments of a grid, to look for strands near by.
+    pub(super) fn range(&mut self, grid: &Grid, positions: &[DVec3]) {
+        self.lanes.fill(grid, positions);
+    }
+
     /// Makes ready what is asked for often.
     fn coat(&mut self, hair: &Hair, water: &HairWater, radii: &[f32]) {
         self.coats.resize(radii.len(), Coat::default());

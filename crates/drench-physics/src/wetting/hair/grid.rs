@@ -260,6 +260,11 @@ impl Grid {
         &self.entries
     }
 
+    /// Number of vertices.
+    pub(super) fn vertices(&self) -> usize {
+        self.shares.last().map_or(0, |share| share.vertices.end)
+    }
+
     /// Number of voxels that hold hair.
     pub(super) fn voxels(&self) -> usize {
         self.places.len()

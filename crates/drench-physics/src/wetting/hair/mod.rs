@@ -13,7 +13,7 @@
 //! | F_vu = (l_e / h^2) H(W_v, W_u) (S_u - S_v) | flow between voxels, S = c / W_c, H the harmonic mean, l_e from D(T) | [`spread`] |
 //! | k = t . (g - a) / 9.81 | drive along a strand that is itself accelerated by a | [`strand`] |
 //!
-//! A step ([`step`]): the air takes some; voxels are found; liquid that moves into hair is taken in as far as there is room; water spreads from voxel to voxel; along every
+//! A step ([`step`]), once the voxels are found ([`locate`]): the air takes some; liquid that moves into hair is taken in as far as there is room; water spreads from voxel to voxel; along every
 //! strand the fibre takes in water, water inside it levels out, free water runs; where there is more than can be held for a while, it drips; free
 //! water is shared within a voxel. Every exchange is one number, taken here and given there.
 //!
@@ -423,7 +423,15 @@ pub struct Tally {
     pub unspread: f64,
 }
 
-/// Water in hair for `dt` seconds. Liquid loses what hair takes in: particles left without mass are to be removed. `drips` gets the drops that
+/// Finds out which hair is in which voxel, and who is near whom: all that depends on nothing but where the strands are.
+pub fn locate(hair: &Hair, scratch: &mut HairScratch, positions: &[DVec3]) -> Result<(), PhysicsError> {
+    let HairScratch { grid, bonds, .. } = scratch;
+    grid.rebuild(hair.medium.voxel, &hair.offsets, positions)?;
+    bonds.range(grid, positions);
+    Ok(())
+}
+
+/// Water in hair for `dt` seconds; the scratch has been told by [`locate`] where the strands are. Liquid loses what hair takes in: particles left without mass are to be removed. `drips` gets the drops that
 /// leave; they have left the hair when this returns.
 #[allow(clippy::too_many_arguments)]
 pub fn step(
@@ -448,6 +456,7 @@ pub fn step(
         ("positions", strands.positions.len()),
         ("velocities", strands.velocities.len()),
         ("water in hair", water.inside.len()),
+        ("located vertices", scratch.grid.vertices()),
     ] {
         if got != vertices {
             return Err(PhysicsError::Count { what, got, expected: vertices });
@@ -458,7 +467,6 @@ pub fn step(
     water.feel(strands.velocities, dt);
     let dried = dry_out(hair, water, surroundings.towels, dt);
     let gravity = surroundings.gravity;
-    grid.rebuild(medium.voxel, &hair.offsets, strands.positions)?;
     voxels.gather(hair, water, grid, strands.positions, strands.velocities);
     let taken = intake::take_in(medium, grid, voxels, liquid);
     let unspread = links.spread(medium, grid, voxels, dt);

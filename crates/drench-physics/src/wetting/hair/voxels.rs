@@ -5,6 +5,7 @@ use super::{Estimate, Hair, HairWater, Medium};
 use glam::{DMat3, DVec3, Vec3};
 use rayon::prelude::*;
 use std::sync::atomic::AtomicU64;
+use wide::f64x4;
 
 /// Full particles around a voxel from which on it is within the liquid. Drops that pass by are fewer, particles of a pool more.
 const SUBMERGED: f64 = 6.0;
@@ -56,17 +57,16 @@ impl Voxel {
     }
 }
 
-/// What a segment brings into its voxels for each length of it: one line of memory instead of one for every quantity.
+/// What a segment brings into its voxels for each length of it: one line of memory instead of one for every quantity, for it is far from the last.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 struct Brought {
-    /// Water around it [kg/m], and hair [kg/m].
-    water: f64,
-    hair: f64,
+    /// Water around it [kg/m], room between and around its hairs [kg/m], and hairs.
+    amounts: f64x4,
     /// Direction, and velocity of its middle [m/s].
     along: Vec3,
     velocity: Vec3,
     oil: f32,
-    groom: u32,
 }
 
 /// What the segments in a voxel get of what happened to it, for each length of hair.
@@ -124,13 +124,14 @@ impl Voxels {
                 *length = share.of(i).iter().map(|portion| f64::from(portion.length)).sum();
                 if *length > 0.0 {
                     let (way, share) = (positions[i] - positions[i - 1], 1.0 / *length);
+                    let fibre = &hair.fibres[hair.groom_of(i)];
+                    let mass = f64::from(hair.masses[i]) * share;
+                    let room = [fibre.between, fibre.around].map(|room| room * mass);
                     *brought = Brought {
-                        water: water.around[i] * share,
-                        hair: f64::from(hair.masses[i]) * share,
+                        amounts: f64x4::new([water.around[i] * share, room[0], room[1], fibre.hairs]),
                         along: (way * (1.0 / way.length_squared().max(1e-30).sqrt())).as_vec3(),
                         velocity: ((velocities[i] + velocities[i - 1]) * 0.5).as_vec3(),
                         oil: water.oil[i],
-                        groom: hair.groom_of(i) as u32,
                     };
                 }
             }
@@ -140,30 +141,28 @@ impl Voxels {
         let volume = grid.edge().powi(3);
         self.all.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, voxels)| {
             for (voxel, number) in voxels.iter_mut().zip(chunk * CHUNK..) {
-                let mut sum = Voxel::default();
+                let (mut sum, mut amounts) = (Voxel::default(), f64x4::ZERO);
                 // Sum of the squared lengths of hairs: what each has of itself in its voxel.
                 let (mut squares, mut run, mut last) = (0.0, 0.0, None);
                 for portion in grid.within(number) {
                     let length = f64::from(portion.length);
                     let brought = &brought[portion.segment as usize];
-                    let fibre = &hair.fibres[brought.groom as usize];
+                    let [.., each] = *brought.amounts.as_array();
                     // Segments of a strand follow each other; between two strands there is a root.
                     let goes_on = last.is_some_and(|last: u32| portion.segment <= last + 1);
                     run = if goes_on { run } else { 0.0 };
-                    squares += fibre.hairs * length * (2.0 * run + length);
+                    squares += each * length * (2.0 * run + length);
                     (last, run) = (Some(portion.segment), run + length);
-                    let (hairs, weight) = (fibre.hairs * length, fibre.hairs as f32 * portion.length);
+                    let (hairs, weight) = (each * length, each as f32 * portion.length);
                     let (u, l) = (brought.along, brought.along * weight);
                     let tensor = [l.x * u.x, l.y * u.y, l.z * u.z, l.x * u.y, l.x * u.z, l.y * u.z];
                     sum.directions.iter_mut().zip(tensor).for_each(|(sum, value)| *sum += value);
-                    sum.length += hairs;
-                    sum.water += brought.water * length;
-                    sum.between += fibre.between * brought.hair * length;
-                    sum.around += fibre.around * brought.hair * length;
+                    amounts += brought.amounts * f64x4::splat(length);
                     sum.velocity += brought.velocity.as_dvec3() * hairs;
                     sum.oil += brought.oil * weight;
                     sum.segments += 1;
                 }
+                [sum.water, sum.between, sum.around, sum.length] = amounts.to_array();
                 sum.velocity /= sum.length;
                 sum.oil /= sum.length as f32;
                 // A hair is not its own neighbour.
