@@ -152,7 +152,7 @@ impl Runs {
                 self.runs[self.count] = (range.start as u32, range.end as u32);
                 self.count += 1;
             }
-            self.runs[..self.count].sort_unstable();
+            self.runs[..self.count].sort_unstable_by_key(|run| run.0);
             let mut kept = 0;
             for k in 1..self.count {
                 if self.runs[kept].1 == self.runs[k].0 {

@@ -32,7 +32,7 @@
 //! particles is too thin to follow them. Energies that were tried and are worse: that of pairs over 2 d or 3 d [Tartakovsky2016], and 2 σ Σ V |∇c|, which is σ times the area
 //! whatever the profile of the surface is: particles that fly apart have no gradient, and so they do.
 
-use super::crowd::{Marks, for_each_crowd};
+use super::crowd::{Crowds, Marks};
 use super::fields::{Fields, dot};
 use super::rows::PIECE;
 use super::walls::Walls;
@@ -140,6 +140,7 @@ pub(crate) struct Surface {
     drawn: [Vec<f32>; 2],
     changes: Vec<f32x4>,
     marks: Marks,
+    crowds: Crowds,
 }
 
 impl Surface {
@@ -155,7 +156,7 @@ impl Surface {
         let points = &fields.points;
         self.lacks.resize(points.x.len(), 0.0);
         let inverse_square = f32x8::splat(tension.inverse_square);
-        let weigh = |_: Range<usize>| |j: usize| Some([points.masses[j], 0.0]);
+        let weights = (|_: Range<usize>| |_: usize| true, |j: usize| [points.masses[j], 0.0]);
         // Four spacings from all that is slanted or sparse, nothing is lacking but by chance.
         let (slanted, sparse) = (tension.slanted, tension.sparse);
         self.marks.set(points.x.len(), |i| {
@@ -163,7 +164,8 @@ impl Surface {
             fields.density[i] < sparse || dot(total, total) > slanted * slanted
         });
         let marked = (tension.reach, &self.marks);
-        for_each_crowd((neighbours, points, positions), marked, &mut self.lacks, weigh, |i, crowd| {
+        self.crowds.form(neighbours, positions);
+        self.crowds.for_each((neighbours, points, positions), marked, &mut self.lacks, weights, |i, crowd| {
             if crowd.is_empty() {
                 return 0.0;
             }
@@ -223,18 +225,19 @@ impl Surface {
         positions: &[DVec3],
         walls: [&Walls; 2],
     ) {
-        let Self { lacks, drawn, changes, marks } = self;
+        let Self { lacks, drawn, changes, marks, crowds } = self;
         let points = &fields.points;
         changes.resize(points.x.len(), f32x4::ZERO);
         let inverse_square = f32x8::splat(tension.inverse_square);
         // Those that lack nothing are pulled only by those that do.
-        let weigh = |group: Range<usize>| {
+        let (lacks, masses) = (&*lacks, &points.masses);
+        let counts = |group: Range<usize>| {
             let all = lacks[group].iter().any(|&lack| lack > 0.0);
-            let (lacks, masses) = (&*lacks, &points.masses);
-            move |j: usize| (all || lacks[j] > 0.0).then(|| [masses[j], masses[j] * lacks[j]])
+            move |j: usize| all || lacks[j] > 0.0
         };
+        let weights = (counts, |j: usize| [masses[j], masses[j] * lacks[j]]);
         marks.set(points.x.len(), |i| lacks[i] > 0.0);
-        for_each_crowd((neighbours, points, positions), (tension.reach, marks), changes, weigh, |i, crowd| {
+        crowds.for_each((neighbours, points, positions), (tension.reach, marks), changes, weights, |i, crowd| {
             let (x, lack) = (points.x[i], lacks[i]);
             let own = f32x8::splat(lack);
             let mut sums = [f32x8::ZERO; 3];

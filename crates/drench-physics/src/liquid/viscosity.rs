@@ -123,7 +123,7 @@ impl Viscous {
     pub fn impulse(&self, fields: &Fields, walls: &Walls, i: usize, b: usize, weight: f32) -> f32x4 {
         let (d, relative) = (fields.points.x[i] - walls.points.x[b], fields.v[i] - walls.velocities[b]);
         let held = self.wall_pair(direction(fields.wall[i]), d, relative, weight);
-        let gained = held + across(&fields.slopes[i], d) * f32x4::splat(self.strength * weight);
+        let gained = held + combined(&fields.slopes[i], d) * f32x4::splat(self.strength * weight);
         gained * f32x4::splat(-fields.points.masses[i] * fields.even[i])
     }
 
@@ -137,14 +137,14 @@ impl Viscous {
                 let j = j as usize;
                 let d = (x[i] - x[j]) * f32x4::splat(0.25 * weight * (even[i] + even[j]));
                 own += d;
-                sum += across(&slopes[j], d);
+                sum += combined(&slopes[j], d);
             }
             // Walls mirror the liquid, gradient and all.
             let (others, weights) = walls.rows[i / PIECE].row(i % PIECE);
             for (&b, &weight) in others.iter().zip(weights) {
                 own += (x[i] - walls.points.x[b as usize]) * f32x4::splat(weight * even[i]);
             }
-            (sum + across(&slopes[i], own)) * f32x4::splat(self.strength)
+            (sum + combined(&slopes[i], own)) * f32x4::splat(self.strength)
         });
     }
 }
@@ -157,11 +157,11 @@ struct Near<'a> {
     even: &'a [f32],
 }
 
-/// Makes ready what all parts need: the factors e, and the gradients of the velocities.
+/// Makes ready what all parts need: the factors e, and how velocities change along each axis, which [`calm`] turns into gradients.
 pub(crate) fn prepare(fields: &mut Fields, rest: f32) {
     fields.even.iter_mut().for_each(|even| *even = 1.0 / even.clamp(EVEN[0], EVEN[1]));
     let Fields { points, rows, v, slopes, .. } = fields;
-    for_each_row(rows, slopes, |i, others, weights| slope(&points.x, v, i, others, weights, rest));
+    for_each_row(rows, slopes, |i, others, weights| turned(&slope(&points.x, v, i, others, weights, rest)));
 }
 
 /// Takes away what velocities are not smooth. `slow` is 2 β d √(g d) dt / ρ0, `fast` 2 β d dt / ρ0.
@@ -181,13 +181,20 @@ pub(crate) fn calm(fields: &mut Fields, rest: f32, slow: f32, fast: f32) {
                 continue;
             }
             let d = x[i] - x[j];
-            let course =
-                |slopes: &[f32x4; 3]| f32x4::new([dot(slopes[0], d), dot(slopes[1], d), dot(slopes[2], d), 0.0]);
-            let rough = free[i] - free[j] - (course(&slopes[i]) + course(&slopes[j])) * f32x4::HALF;
+            let both = [0, 1, 2].map(|axis| slopes[i][axis] + slopes[j][axis]);
+            let rough = free[i] - free[j] - combined(&both, d) * f32x4::HALF;
             sum += rough * f32x4::splat(weight * (slow + fast * dot(rough, rough).sqrt()));
         }
         free[i] + sum
     });
+    slopes.par_iter_mut().with_min_len(PIECE).for_each(|slopes| *slopes = turned(slopes));
+}
+
+/// The transpose of a matrix.
+#[inline]
+fn turned(rows: &[f32x4; 3]) -> [f32x4; 3] {
+    let [x, y, z, _] = f32x4::transpose([rows[0], rows[1], rows[2], f32x4::ZERO]);
+    [x, y, z]
 }
 
 /// Away from the wall: the sum of ψ ∇W points into it.
@@ -197,9 +204,9 @@ fn direction(wall: f32x4) -> f32x4 {
     if square > 0.0 { wall * f32x4::splat(-1.0 / square.sqrt()) } else { f32x4::ZERO }
 }
 
-/// Gᵀ d, where rows of G are gradients of components.
+/// The vectors, each as often as a coordinate of d says: Gᵀ d of rows of G, which are gradients of components, and G d of its columns.
 #[inline]
-fn across(slopes: &[f32x4; 3], d: f32x4) -> f32x4 {
+fn combined(slopes: &[f32x4; 3], d: f32x4) -> f32x4 {
     let [x, y, z, _] = d.to_array();
     slopes[0] * f32x4::splat(x) + slopes[1] * f32x4::splat(y) + slopes[2] * f32x4::splat(z)
 }

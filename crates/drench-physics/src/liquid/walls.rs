@@ -19,13 +19,13 @@ use drench_geometry::neighbours::Neighbours;
 use glam::DVec3;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU64, Ordering};
-use wide::f32x4;
+use wide::{f32x4, f64x4};
 
 /// Σ W d³ over a square lattice of samples in one plane: with it their volume is d³, and a particle at the distance d from the
 /// plane has the density of rest.
 const LAYER: f64 = 0.700_3;
 
-/// Groups of pieces that look back at the same time.
+/// Most groups of pieces that look back at the same time.
 const GROUPS: usize = 8;
 
 /// Cosine of the angle between normals beyond which samples are of different sides of a wall.
@@ -262,12 +262,15 @@ impl Walls {
     /// Lets the points find the particles that have found them, in the order of the particles.
     pub fn look_back(&mut self) {
         let Self { rows, seen, begins, next, placed, .. } = self;
-        let (points, group) = (placed.len(), rows.len().div_ceil(GROUPS).max(1));
+        let points = placed.len();
         begins.clear();
         begins.resize(points + 1, 0);
         if points == 0 {
             return;
         }
+        // Each group counts for every point: not more of them than there is something to count.
+        let groups = (rows.iter().map(|rows| rows.others().len()).sum::<usize>() / points).clamp(1, GROUPS);
+        let group = rows.len().div_ceil(groups).max(1);
         next.clear();
         next.resize(rows.len().div_ceil(group) * points, 0);
         next.par_chunks_mut(points).zip(rows.par_chunks(group)).for_each(|(next, rows)| {
@@ -386,9 +389,11 @@ impl Walls {
             return;
         }
         let sum = |b: usize| {
-            self.seen(b).fold(DVec3::ZERO, |sum, (i, weight)| {
-                sum + vector(impulse(i, b, fields.points.x[i] - self.points.x[b], weight))
-            })
+            let sum = self.seen(b).fold(f64x4::ZERO, |sum, (i, weight)| {
+                let impulse = impulse(i, b, fields.points.x[i] - self.points.x[b], weight);
+                sum + f64x4::new(impulse.to_array().map(f64::from))
+            });
+            DVec3::from_slice(&sum.to_array())
         };
         let sums: Vec<DVec3> = (0..self.len()).into_par_iter().with_min_len(PIECE).map(sum).collect();
         for (b, sum) in sums.into_iter().enumerate() {
