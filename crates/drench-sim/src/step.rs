@@ -23,13 +23,7 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
 
     collisions::begin(model, state, &mut scratch.collisions, report);
     solve_cords(model, state, scratch, span, report)?;
-    // Strands stay where they are while liquid and grains move: the voxels of hair are found meanwhile.
-    let mut working = std::mem::take(&mut scratch.hair);
-    hair::follow(model, state, &mut working);
-    let (moved, located) =
-        rayon::join(|| flow::advance(model, state, scratch, span, report), || hair::locate(model, &mut working, span));
-    scratch.hair = working;
-    moved.and(located)?;
+    flow_around_strands(model, state, scratch, span, report)?;
     if model.hair.is_some() {
         let (dripping, slow) = report.stage("wetting", || hair::wet(model, state, scratch, span))?;
         report.dripping.add(&dripping);
@@ -122,6 +116,22 @@ fn solve_cords(
         }
     }
     Ok(())
+}
+
+/// Moves liquid and grains. Strands stay where they are meanwhile, so that the voxels of hair can be found at the same time.
+fn flow_around_strands(
+    model: &Model,
+    state: &mut State,
+    scratch: &mut Scratch,
+    span: Span,
+    report: &mut Report,
+) -> Result<(), SimError> {
+    let mut working = std::mem::take(&mut scratch.hair);
+    hair::follow(model, state, &mut working);
+    let (moved, located) =
+        rayon::join(|| flow::advance(model, state, scratch, span, report), || hair::locate(model, &mut working, span));
+    scratch.hair = working;
+    moved.and(located)
 }
 
 /// Puts the solids, and the roots with them, where they are at an instant.
