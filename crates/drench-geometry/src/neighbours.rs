@@ -499,7 +499,7 @@ fn piece(count: usize) -> usize {
 
 /// The whole numbers below, by the processor's own instruction: that of `glam` is a call of a library, which gives the same.
 #[inline(always)]
-fn floor(p: DVec3) -> DVec3 {
+pub fn floor(p: DVec3) -> DVec3 {
     DVec3::new(p.x.floor(), p.y.floor(), p.z.floor())
 }
 

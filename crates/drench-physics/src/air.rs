@@ -9,6 +9,7 @@
 //! measured 2.05 and 1.52 at Re 20 and 40; it tends to Cd about 1 for Re near 1000. Along the axis the viscous part alone acts, by
 //! half (slender-body theory: a thin rod sinks twice as fast along its axis as across).
 
+use drench_geometry::neighbours::floor;
 use drench_math::noise;
 use drench_math::random::Stream;
 use glam::DVec3;
@@ -136,7 +137,7 @@ impl Breeze<'_> {
 
 /// The table at a point in units of its nodes, trilinear, periodic.
 fn swirl_velocity(table: &[[f32; 4]], p: DVec3) -> DVec3 {
-    let cell = p.floor();
+    let cell = floor(p);
     let f = (p - cell).as_vec3();
     let wrap = |x: f64| (x as i64).rem_euclid(TABLE as i64) as usize;
     let low = [wrap(cell.x), wrap(cell.y), wrap(cell.z)];

@@ -20,6 +20,7 @@
 use super::crowd::Crowd;
 use super::segments::{Segment, closest};
 use super::sweep::Sweep;
+use drench_geometry::neighbours::floor;
 use drench_math::ordered;
 use glam::{DVec3, I64Vec3, Vec3};
 use rayon::prelude::*;
@@ -325,7 +326,6 @@ fn enter(inverse: f64, capsule: &Capsule, mut put: impl FnMut(I64Vec3)) {
     let half = capsule.half.as_dvec3() * inverse;
     let radius = f64::from(capsule.radius) * inverse + SLACK;
     let size = half.abs();
-    let floor = |v: DVec3| DVec3::from(v.to_array().map(f64::floor));
     let (low, high) = (floor(centre - size - radius), floor(centre + size + radius));
     // Most are within one block, or pass straight from one to the next.
     if (high - low).element_sum() <= 1.0 {

@@ -1,5 +1,6 @@
 //! Tiles of the grid: addresses, the hash table that finds them, and the arithmetic of a node row.
 
+use drench_geometry::neighbours::floor;
 use glam::DVec3;
 use wide::{f32x4, f32x8};
 
@@ -50,7 +51,7 @@ impl Spot {
         if !inside {
             return None;
         }
-        let floor = p.floor();
+        let floor = floor(p);
         let f = p - floor;
         // Whole numbers this small stand in the low bits of x + 1.5 * 2^52: cheaper than a cast that must think of NaN.
         let whole = |x: f64| (x + 6_755_399_441_055_744.0).to_bits() as u32 as i32;
