@@ -87,7 +87,7 @@ impl Drag {
         let part = |offset: f32x4, b: usize| {
             let q = dot(offset, offset).sqrt() * narrow;
             let (outer, inner) = ((1.0 - q).max(0.0), (0.5 - q).max(0.0));
-            scale * foreign.points.masses[b] * (2.0 * outer * outer * outer - 8.0 * inner * inner * inner)
+            scale * foreign.masses[b] * (2.0 * outer * outer * outer - 8.0 * inner * inner * inner)
         };
         let share = |[own, void]: [f32; 2], b: usize, part: f32| {
             let [inverse, heavy, other] = points[b];
@@ -108,7 +108,7 @@ impl Drag {
                 parts.clear();
                 parts.extend(others.iter().map(|&b| {
                     let b = b as usize;
-                    (b, part(x[piece * PIECE + number] - foreign.points.x[b], b))
+                    (b, part(x[piece * PIECE + number] - foreign.x[b], b))
                 }));
                 let (mut solid, mut spheres, mut fine, mut mean) = (0.0, 0.0, 0.0, f32x4::ZERO);
                 for &(b, part) in &parts {

@@ -73,7 +73,7 @@ impl Floaters {
                     let Some(state) = bodies.get(body as usize).filter(|state| state.inverse_mass > 0.0) else {
                         continue;
                     };
-                    let pull = vector(x[particle] - walls.points.x[b as usize]) * f64::from(walls.mirror * weight);
+                    let pull = vector(x[particle] - walls.x[b as usize]) * f64::from(walls.mirror * weight);
                     let twist = (walls.position(sample) - state.centre).cross(pull);
                     match found[first..].iter_mut().find(|touch| touch.body == body) {
                         Some(touch) => {

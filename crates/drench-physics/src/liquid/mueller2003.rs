@@ -71,10 +71,10 @@ impl Springy {
 
     #[inline]
     fn wall_pair(&self, fields: &Fields, walls: &Walls, v: f32x4, i: usize, b: usize) -> f32x4 {
-        let (density, mass) = (fields.density[i], walls.points.masses[b] / self.rest);
+        let (density, mass) = (fields.density[i], walls.masses[b] / self.rest);
         let shared = self.pressure(density) * mass / density;
         let drag = self.walls * self.viscosity * mass / density;
-        self.pair(fields.points.x[i] - walls.points.x[b], v - walls.velocities[b], shared, drag)
+        self.pair(fields.points.x[i] - walls.x[b], v - walls.velocities[b], shared, drag)
     }
 
     #[inline]
@@ -98,7 +98,7 @@ pub(crate) fn accelerate(fields: &mut Fields, walls: &[&Walls], springy: Springy
         let mut solid = 0.0;
         for walls in walls {
             let (others, _) = walls.rows[i / PIECE].row(i % PIECE);
-            let share = |&b: &u32| walls.points.masses[b as usize] * springy.poly6(x[i] - walls.points.x[b as usize]);
+            let share = |&b: &u32| walls.masses[b as usize] * springy.poly6(x[i] - walls.x[b as usize]);
             solid += others.iter().map(share).sum::<f32>();
         }
         own + liquid + solid

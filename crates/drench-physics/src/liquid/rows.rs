@@ -38,6 +38,11 @@ impl Rows {
         &self.others
     }
 
+    /// Gives the neighbours other numbers.
+    pub fn rename(&mut self, number: impl Fn(u32) -> u32) {
+        self.others.iter_mut().for_each(|other| *other = number(*other));
+    }
+
     /// Neighbours of the particle with this number in the piece, and their weights.
     #[inline]
     pub fn row(&self, number: usize) -> (&[u32], &[f32]) {

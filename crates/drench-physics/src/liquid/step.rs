@@ -24,6 +24,8 @@ use wide::f32x4;
 const ORIGIN_STEP: f64 = 64.0;
 /// Distance to solids that the guard insists on, in spacings.
 const KEEP: f64 = 0.1;
+/// How far foreign particles that give way only when the step is over may go before they are put where they are, in spacings.
+const DRIFT: f64 = 0.1;
 /// Speed beyond which a liquid has run away [m/s].
 const FASTEST: f64 = 1e4;
 
@@ -89,6 +91,8 @@ struct Step<'a, 'b> {
     since: f64,
     /// Part of the substep that is left, this step included [s].
     left: f64,
+    /// Whether solids, and foreign particles, are elsewhere than in the last step.
+    moved: [bool; 2],
 }
 
 /// One substep of `dt` seconds, in as many steps as the liquid needs; they divide it exactly.
@@ -109,15 +113,21 @@ pub fn solve(
     }
     scratch.room.clear();
     scratch.room.resize(state.len(), 0.0);
-    let solids = surroundings.samples.velocities;
-    let solid = ordered::max(solids.len(), 0.0, |i| solids[i].length_squared()).sqrt();
-    let mut left = dt;
+    let fastest = |velocities: &[DVec3]| ordered::max(velocities.len(), 0.0, |i| velocities[i].length_squared()).sqrt();
+    let solid = fastest(surroundings.samples.velocities);
+    let foreign = fastest(surroundings.foreign.velocities);
+    let (mut left, mut put) = (dt, dt);
     loop {
         let (length, hurried) = longest_step(model, state, surroundings.gravity, solid)?;
         let steps = (left / length - 1e-9).ceil().max(1.0);
         let length = left / steps;
         let frame = frame(model, state);
-        let step = Step { model, surroundings, frame, dt: length, since: dt - left, left };
+        // Loose ones are put in their places in every step, those of them that are near the liquid.
+        let first = tally.steps == 0;
+        let drifted = surroundings.foreign.loose > 0 || (put - left) * foreign > DRIFT * model.spacing;
+        put = if drifted { left } else { put };
+        let moved = [first || solid > 0.0, first || drifted];
+        let step = Step { model, surroundings, frame, dt: length, since: dt - left, left, moved };
         step.advance(state, scratch, reactions, &mut tally)?;
         let guard = Guard {
             colliders: surroundings.colliders,
@@ -302,13 +312,15 @@ impl Step<'_, '_> {
         fields.wall.fill(f32x4::ZERO);
         fields.wall_rate.fill(0.0);
 
-        let position = |b: usize| samples.positions[b] - samples.velocities[b] * self.left;
+        if self.moved[0] || !walls.stands(&self.frame) {
+            let position = |b: usize| samples.positions[b] - samples.velocities[b] * self.left;
+            walls.place_samples(samples.positions.len(), samples.volumes, position, &self.frame)?;
+        }
         let velocity = |b: usize| match reactions.bodies.get(samples.bodies[b] as usize) {
             Some(body) => body.velocity_at(samples.positions[b]),
             None => samples.velocities[b],
         };
-        walls.place_samples(samples.positions.len(), samples.volumes, position, velocity, &self.frame)?;
-        walls.meet(fields, &state.positions, &self.frame);
+        walls.meet(fields, &state.positions, velocity, &self.frame);
         let pushed = samples.bodies.iter().any(|&body| (body as usize) < reactions.bodies.len());
         wall_impulses.clear();
         wall_impulses.resize(if pushed { samples.positions.len() } else { 0 }, DVec3::ZERO);
@@ -318,10 +330,13 @@ impl Step<'_, '_> {
         let fall = self.surroundings.gravity * (self.since + self.dt);
         floaters.take(fields, walls, samples.bodies, reactions.bodies, fall);
 
-        let moved = |f: usize| others.velocities[f] + reactions.foreign[f] * others.inverse_masses[f];
-        let position = |f: usize| others.positions[f] + others.velocities[f] * self.since;
-        foreign.place_foreign(neighbours, others.volumes, position, moved, &self.frame)?;
-        foreign.meet(fields, &state.positions, &self.frame);
+        if self.moved[1] || !foreign.stands(&self.frame) {
+            let near = (others.loose > 0).then_some(&*neighbours);
+            let position = |f: usize| others.positions[f] + others.velocities[f] * self.since;
+            foreign.place_foreign(near, others.volumes, position, &self.frame)?;
+        }
+        let velocity = |f: usize| others.velocities[f] + reactions.foreign[f] * others.inverse_masses[f];
+        foreign.meet(fields, &state.positions, velocity, &self.frame);
         foreign.look_back();
         foreign.loosen(fields, &others.inverse_masses[..others.loose.min(others.inverse_masses.len())]);
         foreign_impulses.clear();
@@ -382,7 +397,7 @@ impl Step<'_, '_> {
                 let (i, (others, weights)) = (piece * PIECE + number, rows.row(number));
                 let points = others.iter().zip(weights);
                 *v += points
-                    .fold(f32x4::ZERO, |sum, (&b, &weight)| sum + pair(i, x[i] - walls.points.x[b as usize], weight));
+                    .fold(f32x4::ZERO, |sum, (&b, &weight)| sum + pair(i, x[i] - walls.x[b as usize], weight));
             }
         });
         walls.collect(fields, wall_impulses, |i, _, offset, weight| {

@@ -178,8 +178,7 @@ impl Surface {
             let mut filled = tension.own * sum.reduce_add();
             for walls in walls {
                 let (others, _) = walls.rows[i / PIECE].row(i % PIECE);
-                let points = &walls.points;
-                let parts = others.iter().map(|&b| points.masses[b as usize] * tension.rest(x - points.x[b as usize]));
+                let parts = others.iter().map(|&b| walls.masses[b as usize] * tension.rest(x - walls.x[b as usize]));
                 filled += tension.fill * parts.sum::<f32>();
             }
             (FULL - filled).max(0.0)
@@ -190,7 +189,7 @@ impl Surface {
                 // dE/dC = A σ cos θ times −2 (1 − C), or −1 beyond 90 degrees.
                 *drawn = if tension.wetted {
                     let wet = |(i, _): (usize, f32)| {
-                        let rest = tension.rest(points.x[i] - walls.points.x[b]);
+                        let rest = tension.rest(points.x[i] - walls.x[b]);
                         points.masses[i] * rest * rest
                     };
                     2.0 * (1.0 - tension.wets * walls.seen(b).map(wet).sum::<f32>()).max(0.0)
@@ -211,8 +210,8 @@ impl Surface {
         i: usize,
         b: usize,
     ) -> f32x4 {
-        let offset = fields.points.x[i] - walls.points.x[b];
-        let gained = tension.at_wall(offset, walls.points.masses[b], self.lacks[i], self.drawn[number][b]);
+        let offset = fields.points.x[i] - walls.x[b];
+        let gained = tension.at_wall(offset, walls.masses[b], self.lacks[i], self.drawn[number][b]);
         gained * f32x4::splat(-fields.points.masses[i])
     }
 
@@ -252,7 +251,7 @@ impl Surface {
                 let (others, _) = walls.rows[i / PIECE].row(i % PIECE);
                 for &b in others {
                     let b = b as usize;
-                    change += tension.at_wall(x - walls.points.x[b], walls.points.masses[b], lack, drawn[b]);
+                    change += tension.at_wall(x - walls.x[b], walls.masses[b], lack, drawn[b]);
                 }
             }
             change
@@ -336,10 +335,10 @@ mod tests {
             fields.rows = vec![rows];
             let (mut walls, foreign) = (Walls::default(), &mut Walls::default());
             let volumes: Vec<f64> = floor.iter().map(|p| p.1 / DENSITY).collect();
-            walls.place_samples(floor.len(), &volumes, |b| floor[b].0, |_| DVec3::ZERO, &frame).unwrap();
-            foreign.place_samples(0, &[], |_| DVec3::ZERO, |_| DVec3::ZERO, &frame).unwrap();
+            walls.place_samples(floor.len(), &volumes, |b| floor[b].0, &frame).unwrap();
+            foreign.place_samples(0, &[], |_| DVec3::ZERO, &frame).unwrap();
             for walls in [&mut walls, &mut *foreign] {
-                walls.meet(&mut fields, &positions, &frame);
+                walls.meet(&mut fields, &positions, |_| DVec3::ZERO, &frame);
                 walls.look_back();
             }
             let mut surface = Surface::default();

@@ -113,7 +113,7 @@ impl Viscous {
         let (others, weights) = walls.rows[i / PIECE].row(i % PIECE);
         for (&b, &weight) in others.iter().zip(weights) {
             let relative = if still { v } else { v - walls.velocities[b as usize] };
-            change += self.wall_pair(outward, x - walls.points.x[b as usize], relative, weight);
+            change += self.wall_pair(outward, x - walls.x[b as usize], relative, weight);
         }
         change * f32x4::splat(fields.even[i])
     }
@@ -121,7 +121,7 @@ impl Viscous {
     /// What a point of `walls` gets from particle i [N s]: what both parts give the particle, with the opposite sign. It moves as in `Fields::v`, with the gradient
     /// in `Fields::slopes`.
     pub fn impulse(&self, fields: &Fields, walls: &Walls, i: usize, b: usize, weight: f32) -> f32x4 {
-        let (d, relative) = (fields.points.x[i] - walls.points.x[b], fields.v[i] - walls.velocities[b]);
+        let (d, relative) = (fields.points.x[i] - walls.x[b], fields.v[i] - walls.velocities[b]);
         let held = self.wall_pair(direction(fields.wall[i]), d, relative, weight);
         let gained = held + combined(&fields.slopes[i], d) * f32x4::splat(self.strength * weight);
         gained * f32x4::splat(-fields.points.masses[i] * fields.even[i])
@@ -142,7 +142,7 @@ impl Viscous {
             // Walls mirror the liquid, gradient and all.
             let (others, weights) = walls.rows[i / PIECE].row(i % PIECE);
             for (&b, &weight) in others.iter().zip(weights) {
-                own += (x[i] - walls.points.x[b as usize]) * f32x4::splat(weight * even[i]);
+                own += (x[i] - walls.x[b as usize]) * f32x4::splat(weight * even[i]);
             }
             (sum + combined(&slopes[i], own)) * f32x4::splat(self.strength)
         });

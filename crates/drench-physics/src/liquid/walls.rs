@@ -47,10 +47,10 @@ pub fn sample_volumes(spacing: f64, positions: &[DVec3], normals: &[DVec3]) -> R
     let frame = Frame { origin, kernel, kernel8: Kernel8::new(&kernel), density: 1.0 };
     let mut walls = Walls::default();
     let points = positions.iter().copied().enumerate();
-    walls.place(points, Volumes::Shared(normals), |_| DVec3::ZERO, &frame)?;
+    walls.place(points, Volumes::Shared(normals), &frame)?;
     let mut volumes = vec![0.0; positions.len()];
-    for (place, &volume) in walls.points.masses.iter().enumerate() {
-        volumes[walls.given(place)] = f64::from(volume);
+    for (place, &volume) in walls.all.masses.iter().enumerate() {
+        volumes[walls.at(place)] = f64::from(volume);
     }
     Ok(volumes)
 }
@@ -66,9 +66,15 @@ pub(crate) struct Walls {
     near: Vec<bool>,
     origin: DVec3,
     neighbours: Neighbours,
-    /// In z-order; masses are ψ [kg].
-    pub points: Points,
-    /// In z-order [m/s].
+    /// All of them in z-order; masses are ψ [kg].
+    all: Points,
+    /// Those that liquid feels, in z-order: one bit for each of all, their places among all, and, for a place that is felt, which of them it is. What follows is about these.
+    marks: Vec<AtomicU64>,
+    felt: Vec<u32>,
+    numbers: Vec<u32>,
+    /// Where they are, relative to the origin [m], ψ [kg] and velocities [m/s].
+    pub x: Vec<f32x4>,
+    pub masses: Vec<f32>,
     pub velocities: Vec<f32x4>,
     /// Neighbours of every liquid particle among the points.
     pub rows: Vec<Rows>,
@@ -90,9 +96,9 @@ pub(crate) struct Walls {
 }
 
 impl Walls {
-    /// How many points there are.
+    /// How many points the liquid feels.
     pub fn len(&self) -> usize {
-        self.placed.len()
+        self.felt.len()
     }
 
     /// Where a sample is now [m].
@@ -100,9 +106,19 @@ impl Walls {
         self.placed[sample]
     }
 
+    /// Which of the points given one that is felt is.
+    pub fn given(&self, point: usize) -> usize {
+        self.at(self.felt[point] as usize)
+    }
+
     /// The point, as given, that is at this place of the z-order.
-    pub fn given(&self, place: usize) -> usize {
+    fn at(&self, place: usize) -> usize {
         self.chosen[self.neighbours.order()[place] as usize] as usize
+    }
+
+    /// Whether points that have not moved are where they were put.
+    pub fn stands(&self, frame: &Frame) -> bool {
+        self.origin == frame.origin
     }
 
     /// Puts samples of solids where they are now. Nothing is done if nothing changed. Without `volumes` [m3] they have what they have among each other.
@@ -111,32 +127,33 @@ impl Walls {
         count: usize,
         volumes: &[f64],
         position: impl Fn(usize) -> DVec3 + Sync,
-        velocity: impl Fn(usize) -> DVec3 + Sync,
         frame: &Frame,
     ) -> Result<(), PhysicsError> {
         self.mirror = 2.0;
         let points = (0..count).map(|i| (i, position(i)));
         let volumes = if volumes.is_empty() { Volumes::Shared(&[]) } else { Volumes::Given(volumes) };
-        self.place(points, volumes, velocity, frame)
+        self.place(points, volumes, frame)
     }
 
-    /// Puts foreign particles of these volumes [m3] where they are now: those of them that `liquid`, in cells of one support, may feel.
+    /// Puts foreign particles of these volumes [m3] where they are now: all, or those that `liquid`, in cells of one support, may feel now.
     pub fn place_foreign(
         &mut self,
-        liquid: &Neighbours,
+        liquid: Option<&Neighbours>,
         volumes: &[f64],
         position: impl Fn(usize) -> DVec3 + Sync,
-        velocity: impl Fn(usize) -> DVec3 + Sync,
         frame: &Frame,
     ) -> Result<(), PhysicsError> {
         self.mirror = 1.0;
         let mut near = std::mem::take(&mut self.near);
-        near.resize(volumes.len(), false);
-        near.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(i, near)| {
-            *near = liquid.any_around(liquid.cell_of(position(i)));
-        });
+        near.clear();
+        near.resize(volumes.len(), true);
+        if let Some(liquid) = liquid {
+            near.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(i, near)| {
+                *near = liquid.any_around(liquid.cell_of(position(i)));
+            });
+        }
         let points = (0..volumes.len()).filter(|&i| near[i]).map(|i| (i, position(i)));
-        let placed = self.place(points, Volumes::Given(volumes), velocity, frame);
+        let placed = self.place(points, Volumes::Given(volumes), frame);
         self.near = near;
         placed
     }
@@ -146,7 +163,6 @@ impl Walls {
         &mut self,
         points: impl Iterator<Item = (usize, DVec3)>,
         volumes: Volumes,
-        velocity: impl Fn(usize) -> DVec3 + Sync,
         frame: &Frame,
     ) -> Result<(), PhysicsError> {
         let (mut changed, mut count) = (self.origin != frame.origin, 0);
@@ -179,32 +195,25 @@ impl Walls {
             match volumes {
                 Volumes::Given(_) => {
                     let mass = |i: usize| (frame.density * self.volumes[order[i] as usize]) as f32;
-                    self.points.set(order.len(), position, mass);
+                    self.all.set(order.len(), position, mass);
                 }
                 Volumes::Shared(normals) => {
-                    self.points.set(order.len(), position, |_| 1.0);
+                    self.all.set(order.len(), position, |_| 1.0);
                     self.weigh(normals, frame);
                 }
             }
         }
-        let (order, chosen) = (self.neighbours.order(), &self.chosen);
-        self.velocities.resize(order.len(), f32x4::ZERO);
-        self.velocities.par_chunks_mut(PIECE).zip(order.par_chunks(PIECE)).for_each(|(velocities, order)| {
-            for (v, &i) in velocities.iter_mut().zip(order) {
-                *v = lanes(velocity(chosen[i as usize] as usize));
-            }
-        });
         Ok(())
     }
 
     /// ψ = ρ0 γ / Σ W [Akinci2012, eq. 4], with γ for what lies behind the one layer of samples, over the samples that do not face away.
     fn weigh(&mut self, normals: &[DVec3], frame: &Frame) {
-        let count = self.points.x.len();
-        let search = Search { neighbours: &self.neighbours, points: &self.points, kernel: frame.kernel8 };
+        let count = self.all.x.len();
+        let search = Search { neighbours: &self.neighbours, points: &self.all, kernel: frame.kernel8 };
         let own = frame.kernel.value(0.0) as f32;
         let mut masses = vec![0.0_f32; count];
         self.own_rows.resize_with(count.div_ceil(PIECE), Rows::default);
-        let (placed, neighbours, x) = (&self.placed, &self.neighbours, &self.points.x);
+        let (placed, neighbours, x) = (&self.placed, &self.neighbours, &self.all.x);
         let facing = |&place: &u32| lanes(normals[self.chosen[place as usize] as usize]);
         let known = neighbours.order().iter().filter(|_| !normals.is_empty());
         let normals: Vec<f32x4> = known.map(facing).collect();
@@ -223,21 +232,27 @@ impl Walls {
                 *mass = (LAYER * frame.density / (f64::from(*mass) - values.sum::<f64>())) as f32;
             }
         });
-        self.points.masses = masses;
+        self.all.masses = masses;
     }
 
-    /// Finds the neighbours of every liquid particle among the points, and adds what follows to the fields.
-    pub fn meet(&mut self, fields: &mut Fields, positions: &[DVec3], frame: &Frame) {
-        let count = positions.len();
-        self.rows.resize_with(count.div_ceil(PIECE), Rows::default);
-        let search = Search { neighbours: &self.neighbours, points: &self.points, kernel: frame.kernel8 };
-        let (x, neighbours, points, velocities) = (&fields.points.x, &self.neighbours, &self.points, &self.velocities);
+    /// Finds the neighbours of every liquid particle among the points, and adds what follows to the fields. `velocity` is that of points as given [m/s].
+    pub fn meet(
+        &mut self,
+        fields: &mut Fields,
+        positions: &[DVec3],
+        velocity: impl Fn(usize) -> DVec3 + Sync,
+        frame: &Frame,
+    ) {
+        self.rows.resize_with(positions.len().div_ceil(PIECE), Rows::default);
+        self.marks.clear();
+        self.marks.resize_with(self.placed.len().div_ceil(64), AtomicU64::default);
+        let search = Search { neighbours: &self.neighbours, points: &self.all, kernel: frame.kernel8 };
+        let (x, neighbours, marks) = (&fields.points.x, &self.neighbours, &self.marks);
         let mirror = f32x4::splat(self.mirror);
-        let Fields { density, wall, wall_rate, even, .. } = fields;
-        let out = density.par_chunks_mut(PIECE).zip(wall.par_chunks_mut(PIECE));
-        let out = out.zip(wall_rate.par_chunks_mut(PIECE)).zip(even.par_chunks_mut(PIECE));
+        let Fields { density, wall, even, .. } = fields;
+        let out = density.par_chunks_mut(PIECE).zip(wall.par_chunks_mut(PIECE)).zip(even.par_chunks_mut(PIECE));
         let rest = frame.density as f32;
-        out.zip(&mut self.rows).enumerate().for_each(|(piece, ((((density, wall), wall_rate), even), rows))| {
+        out.zip(&mut self.rows).enumerate().for_each(|(piece, (((density, wall), even), rows))| {
             let seeker = |number: usize| {
                 let i = piece * PIECE + number;
                 (neighbours.cell_of(positions[i]), x[i], u32::MAX)
@@ -247,22 +262,60 @@ impl Walls {
                 wall[number] += sum.gradient * mirror;
                 even[number] += sum.spread / rest;
             });
-            for (number, rate) in wall_rate.iter_mut().enumerate() {
+            for &place in rows.others() {
+                let (mark, bit) = (&marks[place as usize / 64], 1 << (place % 64));
+                if mark.load(Ordering::Relaxed) & bit == 0 {
+                    mark.fetch_or(bit, Ordering::Relaxed);
+                }
+            }
+        });
+        self.narrow(velocity);
+        let (x, points, velocities, numbers) = (&fields.points.x, &self.x, &self.velocities, &self.numbers);
+        fields.wall_rate.par_chunks_mut(PIECE).zip(&mut self.rows).enumerate().for_each(|(piece, (rates, rows))| {
+            rows.rename(|place| numbers[place as usize]);
+            for (number, rate) in rates.iter_mut().enumerate() {
                 let (others, weights) = rows.row(number);
                 let mut sum = f32x4::ZERO;
                 for (&b, &weight) in others.iter().zip(weights) {
                     let b = b as usize;
-                    sum += (x[piece * PIECE + number] - points.x[b]) * velocities[b] * f32x4::splat(weight);
+                    sum += (x[piece * PIECE + number] - points[b]) * velocities[b] * f32x4::splat(weight);
                 }
-                *rate += super::fields::dot(sum, mirror);
+                *rate += dot(sum, mirror);
             }
         });
     }
 
+    /// Takes over the points that are marked: what comes after costs as much as the liquid that feels them, however large the solids are.
+    fn narrow(&mut self, velocity: impl Fn(usize) -> DVec3 + Sync) {
+        self.numbers.resize(self.placed.len(), 0);
+        self.felt.clear();
+        for (word, mark) in self.marks.iter_mut().enumerate() {
+            let mut left = std::mem::take(mark.get_mut());
+            while left != 0 {
+                let place = word as u32 * 64 + left.trailing_zeros();
+                left &= left - 1;
+                self.numbers[place as usize] = self.felt.len() as u32;
+                self.felt.push(place);
+            }
+        }
+        let count = self.felt.len();
+        let (mut x, mut masses, mut velocities) =
+            (std::mem::take(&mut self.x), std::mem::take(&mut self.masses), std::mem::take(&mut self.velocities));
+        x.resize(count, f32x4::ZERO);
+        masses.resize(count, 0.0);
+        velocities.resize(count, f32x4::ZERO);
+        let points = x.par_iter_mut().zip(&mut masses).zip(&mut velocities).zip(&self.felt).with_min_len(PIECE);
+        points.for_each(|(((x, mass), v), &place)| {
+            let place = place as usize;
+            (*x, *mass, *v) = (self.all.x[place], self.all.masses[place], lanes(velocity(self.at(place))));
+        });
+        (self.x, self.masses, self.velocities) = (x, masses, velocities);
+    }
+
     /// Lets the points find the particles that have found them, in the order of the particles.
     pub fn look_back(&mut self) {
-        let Self { rows, seen, begins, next, placed, .. } = self;
-        let points = placed.len();
+        let Self { rows, seen, begins, next, felt, .. } = self;
+        let points = felt.len();
         begins.clear();
         begins.resize(points + 1, 0);
         if points == 0 {
@@ -335,7 +388,7 @@ impl Walls {
         let Points { x, masses, .. } = &fields.points;
         gained.par_iter_mut().enumerate().with_min_len(PIECE).for_each(|(b, gained)| {
             let impulse = self.seen(b).fold(f32x4::ZERO, |sum, (i, weight)| {
-                sum + (x[i] - self.points.x[b]) * f32x4::splat(weight * fields.kappa[i] * masses[i])
+                sum + (x[i] - self.x[b]) * f32x4::splat(weight * fields.kappa[i] * masses[i])
             });
             *gained = impulse * f32x4::splat(self.loose[b]);
         });
@@ -347,7 +400,7 @@ impl Walls {
     pub fn gained_rate(&self, piece: usize, number: usize, x: f32x4) -> f32 {
         let (others, weights) = self.rows[piece].row(number);
         let sum = others.iter().zip(weights).fold(f32x4::ZERO, |sum, (&b, &weight)| {
-            sum + (x - self.points.x[b as usize]) * self.gained[b as usize] * f32x4::splat(weight)
+            sum + (x - self.x[b as usize]) * self.gained[b as usize] * f32x4::splat(weight)
         });
         dot(sum, f32x4::ONE)
     }
@@ -364,7 +417,7 @@ impl Walls {
     /// |ψ ∇W| of a point at a place.
     #[inline]
     fn pull(&self, x: f32x4, point: usize, weight: f32) -> f32 {
-        let offset = x - self.points.x[point];
+        let offset = x - self.x[point];
         dot(offset, offset).sqrt() * weight.abs()
     }
 
@@ -390,7 +443,7 @@ impl Walls {
         }
         let sum = |b: usize| {
             let sum = self.seen(b).fold(f64x4::ZERO, |sum, (i, weight)| {
-                let impulse = impulse(i, b, fields.points.x[i] - self.points.x[b], weight);
+                let impulse = impulse(i, b, fields.points.x[i] - self.x[b], weight);
                 sum + f64x4::new(impulse.to_array().map(f64::from))
             });
             DVec3::from_slice(&sum.to_array())
