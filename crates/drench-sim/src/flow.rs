@@ -11,7 +11,7 @@ use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::contact::Collider;
 use drench_physics::grains::{self, fill};
-use drench_physics::liquid::{self, Foreign, LiquidModel, LiquidState, Method, NO_BODY, Reactions};
+use drench_physics::liquid::{self, Foreign, LiquidModel, LiquidState, Method, NO_BODY, Reactions, Velocities};
 use drench_physics::wetting::{self, soak};
 use glam::DVec3;
 use std::ops::Range;
@@ -58,8 +58,9 @@ pub fn parts(model: &Model, state: &State, span: Span) -> Result<u32, SimError> 
     if among.or(beside).is_none() {
         return Ok(1);
     }
-    let (mut step, _) = liquid::longest_step(&body.model, &state.liquid, model.scene.simulation.gravity, 0.0)
-        .map_err(diverged(span, "liquid"))?;
+    let (mut step, _) =
+        liquid::longest_step(&body.model, &state.liquid, model.scene.simulation.gravity, Velocities::STILL)
+            .map_err(diverged(span, "liquid"))?;
     if let Some(mean) = among {
         // Pressures are p/rho^2; twice the mean is that at the bottom. What yields to p sets off at this speed.
         let speed = (2.0 * mean * body.model.material.density).sqrt();

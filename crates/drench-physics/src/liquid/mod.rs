@@ -5,7 +5,7 @@
 //! | `dfsph` | [`dfsph`] | incompressible: density and its rate kept to given errors [Bender2017] |
 //! | `mueller2003` | [`mueller2003`] | pressure from an equation of state, for comparison [Mueller2003] |
 //!
-//! [`solve`] takes one substep of the scene in as many steps of its own as the liquid's speed asks for. One step:
+//! [`solve`] takes one substep of the scene in as many steps of its own as the liquid's motion asks for (`pace`). One step:
 //!
 //! 1. particles are sorted along a space-filling curve and find their neighbours (`rows`), densities on the way;
 //! 2. what solids and foreign particles add is summed once (`walls`);
@@ -25,6 +25,7 @@ mod guard;
 pub mod kernel;
 mod material;
 pub mod mueller2003;
+mod pace;
 mod pools;
 mod rows;
 pub mod source;
@@ -38,8 +39,9 @@ mod walls;
 mod tests;
 
 pub use material::Material;
+pub use pace::{Velocities, longest_step};
 pub use state::{Droplet, LiquidState};
-pub use step::{LiquidScratch, Tally, longest_step, solve};
+pub use step::{LiquidScratch, Tally, solve};
 pub use walls::sample_volumes;
 
 use crate::contact::Collider;
@@ -62,7 +64,7 @@ pub enum Method {
 /// How long a step may be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepLimits {
-    /// Part of the spacing that the fastest particle may travel in a step.
+    /// Part of the spacing by which particles may pass their neighbours in a step.
     pub cfl: f64,
     /// Longest step [s].
     pub longest: f64,

@@ -22,6 +22,8 @@ pub struct LiquidState {
     pub pressures: Vec<f32>,
     /// The next number to give.
     pub next_id: u64,
+    /// How fast particles passed their neighbours at most at the end of the last step [m/s].
+    pub stir: f64,
 }
 
 /// One particle, on its way in or out.

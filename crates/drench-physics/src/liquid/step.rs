@@ -7,6 +7,7 @@ use super::floaters::Floaters;
 use super::guard::Guard;
 use super::kernel::CubicSpline;
 use super::mueller2003::{self, Springy};
+use super::pace::{Velocities, longest_step, stir};
 use super::rows::{Kernel8, PIECE, Search};
 use super::state::{LiquidState, Reorder, permute};
 use super::tension::{Surface, Tension};
@@ -113,12 +114,13 @@ pub fn solve(
     }
     scratch.room.clear();
     scratch.room.resize(state.len(), 0.0);
-    let fastest = |velocities: &[DVec3]| ordered::max(velocities.len(), 0.0, |i| velocities[i].length_squared()).sqrt();
-    let solid = fastest(surroundings.samples.velocities);
-    let foreign = fastest(surroundings.foreign.velocities);
+    let solids = Velocities::of(surroundings.samples.velocities);
+    let others = solids.and(Velocities::of(surroundings.foreign.velocities));
+    let velocities = surroundings.foreign.velocities;
+    let foreign = ordered::max(velocities.len(), 0.0, |f| velocities[f].length_squared()).sqrt();
     let (mut left, mut put) = (dt, dt);
     loop {
-        let (length, hurried) = longest_step(model, state, surroundings.gravity, solid)?;
+        let (length, hurried) = longest_step(model, state, surroundings.gravity, others)?;
         let steps = (left / length - 1e-9).ceil().max(1.0);
         let length = left / steps;
         let frame = frame(model, state);
@@ -126,7 +128,7 @@ pub fn solve(
         let first = tally.steps == 0;
         let drifted = surroundings.foreign.loose > 0 || (put - left) * foreign > DRIFT * model.spacing;
         put = if drifted { left } else { put };
-        let moved = [first || solid > 0.0, first || drifted];
+        let moved = [first || !solids.stand(), first || drifted];
         let step = Step { model, surroundings, frame, dt: length, since: dt - left, left, moved };
         step.advance(state, scratch, reactions, &mut tally)?;
         let guard = Guard {
@@ -150,39 +152,10 @@ pub fn solve(
 }
 
 /// Largest speed of a particle [m/s].
-fn speed(state: &LiquidState) -> Result<f64, PhysicsError> {
+pub(super) fn speed(state: &LiquidState) -> Result<f64, PhysicsError> {
     let speed = ordered::max(state.len(), 0.0, |i| state.velocities[i].length_squared()).sqrt();
     check("speed of the liquid [m/s]", speed, "below 10 000: try smaller steps or gentler motion", |x| x < FASTEST)?;
     Ok(speed)
-}
-
-/// The longest step that is still stable and accurate [s] next to solids of this speed [m/s], and whether it should be even shorter.
-pub fn longest_step(
-    model: &LiquidModel,
-    state: &LiquidState,
-    gravity: DVec3,
-    solid: f64,
-) -> Result<(f64, bool), PhysicsError> {
-    let (d, material, limits) = (model.spacing, &model.material, &model.limits);
-    let speed = speed(state)?.max(solid);
-    // With the speed that gravity adds meanwhile: s t + g t² = cfl d.
-    let gravity = gravity.length();
-    let reach = limits.cfl * d;
-    let mut longest = 2.0 * reach / (speed + (speed * speed + 4.0 * gravity * reach).sqrt()).max(f64::MIN_POSITIVE);
-    if material.surface_tension > 0.0 {
-        // Capillary waves of two spacings [Brackbill1992].
-        let period = (material.density * d.powi(3) / (std::f64::consts::TAU * material.surface_tension)).sqrt();
-        longest = longest.min(0.5 * period);
-    }
-    if material.viscosity > 0.0 && matches!(model.viscosity, viscosity::Solver::Explicit) {
-        longest = longest.min(0.1 * d * d / material.kinematic_viscosity());
-    }
-    if let Method::Mueller2003(parameters) = &model.method {
-        longest = longest.min(limits.cfl * model.support() / (parameters.stiffness.sqrt() + speed));
-        longest = longest.min(0.05 * model.support().powi(2) / material.kinematic_viscosity().max(1e-300));
-    }
-    let longest = longest.min(limits.longest);
-    Ok((longest.max(limits.shortest), longest < limits.shortest))
 }
 
 /// Kernel and origin of a step.
@@ -249,6 +222,7 @@ impl Step<'_, '_> {
             }
             Method::Mueller2003(parameters) => self.apply_springs(state, scratch, parameters),
         }
+        state.stir = stir(&scratch.fields, self.model.spacing, self.frame.density);
         push_back(scratch, self.surroundings, reactions);
         Ok(())
     }

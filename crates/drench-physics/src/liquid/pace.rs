@@ -1,0 +1,150 @@
+//! How long a step of a liquid may be.
+//!
+//! Two lengths bound the way that things go past each other in a step:
+//!
+//! - Neighbours i and j that pass each other at v_ij change what is around them: their pressure and viscosity were found for where they were. In the mean over a neighbourhood,
+//!
+//!   ```text
+//!   s_i² = Σ_j a_ij |v_ij|²,    a_ij = −m_j W'(r_ij)/r_ij d² / (2.207 ρ0),    Σ_j a_ij = 1 in a lattice at rest,
+//!   ```
+//!
+//!   so that a jet that enters a pool counts in full, and two drops that pass each other hardly. The largest s, with what gravity adds, goes `cfl` spacings at most: s t + g t² = `cfl` d.
+//! - What is not felt yet, because it is farther away than the support of 2 d, must not be passed unseen. Particles go at most d a step past solids and others, which they then meet no closer than
+//!   they would rest. Two particles may each do so, and fronts that meet head on overlap by a layer before they feel it; from then on s counts.
+//!
+//! `mueller2003` has springs instead of a solve: there `cfl` bounds all speeds.
+
+use super::fields::{Fields, dot};
+use super::rows::PIECE;
+use super::step::speed;
+use super::{LiquidModel, LiquidState, Method, viscosity};
+use crate::error::PhysicsError;
+use drench_math::ordered;
+use glam::DVec3;
+use rayon::prelude::*;
+
+/// −Σ_j m_j W'(r_ij)/r_ij over the neighbours in a lattice at rest, times d² / ρ0.
+const LATTICE: f64 = 2.207;
+
+/// The range of some velocities: a box.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Velocities {
+    /// Least and largest components [m/s].
+    bounds: [DVec3; 2],
+}
+
+impl Velocities {
+    /// Of nothing.
+    pub const NONE: Self = Self { bounds: [DVec3::INFINITY, DVec3::NEG_INFINITY] };
+    /// Of what stands still.
+    pub const STILL: Self = Self { bounds: [DVec3::ZERO; 2] };
+
+    /// Of these [m/s].
+    pub fn of(velocities: &[DVec3]) -> Self {
+        let add = |range: std::ops::Range<usize>| {
+            velocities[range].iter().fold(Self::NONE, |all, &v| all.and(Self { bounds: [v; 2] }))
+        };
+        ordered::reduce(velocities.len(), Self::NONE, add, Self::and)
+    }
+
+    /// Of both.
+    pub fn and(self, other: Self) -> Self {
+        Self { bounds: [self.bounds[0].min(other.bounds[0]), self.bounds[1].max(other.bounds[1])] }
+    }
+
+    /// Whether there is none but zero.
+    pub fn stand(&self) -> bool {
+        *self == Self::NONE || *self == Self::STILL
+    }
+
+    /// The middle, and how far any of them is from it at most [m/s]; nothing if there are none.
+    fn ball(&self) -> Option<(DVec3, f64)> {
+        let [low, high] = self.bounds;
+        (*self != Self::NONE).then(|| (0.5 * (low + high), 0.5 * (high - low).length_squared().sqrt()))
+    }
+}
+
+/// The longest step that is still stable and accurate [s] among others of these velocities, and whether it should be even shorter.
+pub fn longest_step(
+    model: &LiquidModel,
+    state: &LiquidState,
+    gravity: DVec3,
+    others: Velocities,
+) -> Result<(f64, bool), PhysicsError> {
+    let (d, material, limits) = (model.spacing, &model.material, &model.limits);
+    let speed = speed(state)?;
+    // Relative to what may be met; what meets nothing but itself, to its own middle.
+    let (middle, range) = match others.ball() {
+        Some(ball) => ball,
+        None => (Velocities::of(&state.velocities).ball().map_or(DVec3::ZERO, |(middle, _)| middle), 0.0),
+    };
+    let own = ordered::max(state.len(), 0.0, |i| (state.velocities[i] - middle).length_squared()).sqrt();
+    let mut longest = d / (own + range).max(f64::MIN_POSITIVE);
+    let passing = match model.method {
+        Method::Dfsph(_) => state.stir,
+        Method::Mueller2003(_) => own + range,
+    };
+    let (gravity, reach) = (gravity.length(), limits.cfl * d);
+    let root = (passing * passing + 4.0 * gravity * reach).sqrt();
+    longest = longest.min(2.0 * reach / (passing + root).max(f64::MIN_POSITIVE));
+    if material.surface_tension > 0.0 {
+        // Capillary waves of two spacings [Brackbill1992].
+        let period = (material.density * d.powi(3) / (std::f64::consts::TAU * material.surface_tension)).sqrt();
+        longest = longest.min(0.5 * period);
+    }
+    if material.viscosity > 0.0 && matches!(model.viscosity, viscosity::Solver::Explicit) {
+        longest = longest.min(0.1 * d * d / material.kinematic_viscosity());
+    }
+    if let Method::Mueller2003(parameters) = &model.method {
+        longest = longest.min(limits.cfl * model.support() / (parameters.stiffness.sqrt() + speed));
+        longest = longest.min(0.05 * model.support().powi(2) / material.kinematic_viscosity().max(1e-300));
+    }
+    let longest = longest.min(limits.longest);
+    Ok((longest.max(limits.shortest), longest < limits.shortest))
+}
+
+/// The largest s [m/s] of particles at distances d [m] in a liquid of this density [kg/m3].
+pub(crate) fn stir(fields: &Fields, spacing: f64, density: f64) -> f64 {
+    let Fields { rows, v, .. } = fields;
+    let of_piece = |(piece, own): (usize, &[wide::f32x4])| {
+        let squares = own.iter().enumerate().map(|(number, &v_i)| {
+            let (others, weights) = rows[piece].row(number);
+            others.iter().zip(weights).fold(0.0, |sum: f32, (&j, &weight)| {
+                let passing = v_i - v[j as usize];
+                sum - weight * dot(passing, passing)
+            })
+        });
+        squares.fold(0.0, f32::max)
+    };
+    let most = v.par_chunks(PIECE).enumerate().map(of_piece).reduce(|| 0.0, f32::max);
+    (f64::from(most) * spacing * spacing / (LATTICE * density)).sqrt()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::liquid::kernel::CubicSpline;
+
+    #[test]
+    fn the_neighbourhood_of_a_lattice_counts_as_one() {
+        let kernel = CubicSpline::new(2.0);
+        let cells = (-2..=2).flat_map(|x| (-2..=2).flat_map(move |y| (-2..=2).map(move |z| [x, y, z])));
+        let distances = cells.map(|cell| DVec3::from_array(cell.map(f64::from)).length());
+        let sum: f64 = distances.filter(|&r| r > 0.0 && r < 2.0).map(|r| -kernel.slope(r)).sum();
+        assert!((sum / LATTICE - 1.0).abs() < 1e-3, "{sum}");
+    }
+
+    #[test]
+    fn what_moves_as_one_does_not_limit_the_step_and_what_it_meets_does() {
+        let model = LiquidModel::water(0.01);
+        let mut state = LiquidState::default();
+        (state.positions, state.velocities) = (vec![DVec3::ZERO; 5], vec![DVec3::new(3.0, 0.0, -4.0); 5]);
+        let longest = |state: &LiquidState, others| longest_step(&model, state, DVec3::ZERO, others).unwrap().0;
+        assert_eq!(longest(&state, Velocities::NONE), model.limits.longest);
+        assert_eq!(longest(&state, Velocities::STILL), 0.01 / 5.0);
+        state.stir = 4.0;
+        assert!((longest(&state, Velocities::STILL) - 0.001).abs() < 1e-12);
+        state.velocities[2].x = f64::NAN;
+        assert!(longest_step(&model, &state, DVec3::ZERO, Velocities::STILL).is_err());
+    }
+}
