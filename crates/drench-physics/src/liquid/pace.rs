@@ -5,10 +5,11 @@
 //! - Neighbours i and j that pass each other at v_ij change what is around them: their pressure and viscosity were found for where they were. In the mean over a neighbourhood,
 //!
 //!   ```text
-//!   s_i² = Σ_j a_ij |v_ij|²,    a_ij = −m_j W'(r_ij)/r_ij d² / (2.207 ρ0),    Σ_j a_ij = 1 in a lattice at rest,
+//!   s_i² = Σ_j a_ij |v_ij|² / max(1, Σ_j a_ij),    a_ij = −m_j W'(r_ij)/r_ij d² / (2.207 ρ0),    Σ_j a_ij = 1 in a lattice at rest,
 //!   ```
 //!
-//!   so that a jet that enters a pool counts in full, and two drops that pass each other hardly. The largest s, with what gravity adds, goes `cfl` spacings at most: s t + g t² = `cfl` d.
+//!   so that a jet that enters a pool counts in full, and two drops that pass each other hardly. The largest s, with what gravity adds, goes `cfl` spacings at most: s t + g t² = `cfl` d. It counts for no more
+//!   than the speed past what stands around.
 //! - What is not felt yet, because it is farther away than the support of 2 d, must not be passed unseen. Particles go at most d a step past solids and others, which they then meet no closer than
 //!   they would rest. Two particles may each do so, and fronts that meet head on overlap by a layer before they feel it; from then on s counts.
 //!
@@ -22,6 +23,7 @@ use crate::error::PhysicsError;
 use drench_math::ordered;
 use glam::DVec3;
 use rayon::prelude::*;
+use wide::f32x4;
 
 /// −Σ_j m_j W'(r_ij)/r_ij over the neighbours in a lattice at rest, times d² / ρ0.
 const LATTICE: f64 = 2.207;
@@ -81,7 +83,7 @@ pub fn longest_step(
     let own = ordered::max(state.len(), 0.0, |i| (state.velocities[i] - middle).length_squared()).sqrt();
     let mut longest = d / (own + range).max(f64::MIN_POSITIVE);
     let passing = match model.method {
-        Method::Dfsph(_) => state.stir,
+        Method::Dfsph(_) => state.stir.min(own + range),
         Method::Mueller2003(_) => own + range,
     };
     let (gravity, reach) = (gravity.length(), limits.cfl * d);
@@ -106,18 +108,21 @@ pub fn longest_step(
 /// The largest s [m/s] of particles at distances d [m] in a liquid of this density [kg/m3].
 pub(crate) fn stir(fields: &Fields, spacing: f64, density: f64) -> f64 {
     let Fields { rows, v, .. } = fields;
-    let of_piece = |(piece, own): (usize, &[wide::f32x4])| {
+    let full = (LATTICE * density / (spacing * spacing)) as f32;
+    let of_piece = |(piece, own): (usize, &[f32x4])| {
         let squares = own.iter().enumerate().map(|(number, &v_i)| {
             let (others, weights) = rows[piece].row(number);
-            others.iter().zip(weights).fold(0.0, |sum: f32, (&j, &weight)| {
+            let (mut sum, mut all) = (f32x4::ZERO, 0.0);
+            for (&j, &weight) in others.iter().zip(weights) {
                 let passing = v_i - v[j as usize];
-                sum - weight * dot(passing, passing)
-            })
+                sum -= passing * passing * f32x4::splat(weight);
+                all -= weight;
+            }
+            dot(sum, f32x4::ONE) / full.max(all)
         });
         squares.fold(0.0, f32::max)
     };
-    let most = v.par_chunks(PIECE).enumerate().map(of_piece).reduce(|| 0.0, f32::max);
-    (f64::from(most) * spacing * spacing / (LATTICE * density)).sqrt()
+    f64::from(v.par_chunks(PIECE).enumerate().map(of_piece).reduce(|| 0.0, f32::max)).sqrt()
 }
 
 #[cfg(test)]
