@@ -10,8 +10,8 @@
 //!
 //!   so that a jet that enters a pool counts in full, and two drops that pass each other hardly. The largest s, with what gravity adds, goes `cfl` spacings at most: s t + g t² = `cfl` d. It counts for no more
 //!   than the speed past what stands around.
-//! - What is not felt yet, because it is farther away than the support of 2 d, must not be passed unseen. Particles go at most d a step past solids and others, which they then meet no closer than
-//!   they would rest. Two particles may each do so, and fronts that meet head on overlap by a layer before they feel it; from then on s counts.
+//! - What is not felt yet, because it is farther away than the support of 2 d, must not be passed unseen. Particles go at most 2.5 `cfl` d, and at most d, a step past solids and others, which they then meet
+//!   no closer than they would rest. Two particles may each do so, and fronts that meet head on overlap by a layer before they feel it; from then on s counts.
 //!
 //! `mueller2003` has springs instead of a solve: there `cfl` bounds all speeds.
 
@@ -27,6 +27,9 @@ use wide::f32x4;
 
 /// −Σ_j m_j W'(r_ij)/r_ij over the neighbours in a lattice at rest, times d² / ρ0.
 const LATTICE: f64 = 2.207;
+
+/// How many times farther particles may go past what they do not feel yet than past their neighbours.
+const FREE: f64 = 2.5;
 
 /// The range of some velocities: a box.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -81,7 +84,7 @@ pub fn longest_step(
         None => (Velocities::of(&state.velocities).ball().map_or(DVec3::ZERO, |(middle, _)| middle), 0.0),
     };
     let own = ordered::max(state.len(), 0.0, |i| (state.velocities[i] - middle).length_squared()).sqrt();
-    let mut longest = d / (own + range).max(f64::MIN_POSITIVE);
+    let mut longest = (FREE * limits.cfl).min(1.0) * d / (own + range).max(f64::MIN_POSITIVE);
     let passing = match model.method {
         Method::Dfsph(_) => state.stir.min(own + range),
         Method::Mueller2003(_) => own + range,

@@ -37,7 +37,7 @@ section! {
         /// Speed of sound with `mueller2003` [m/s]: a column of height h is compressed by g h over its square, and steps get shorter with it.
         pub speed_of_sound: Option<f64> =
             quantity(VELOCITY).at_least(0.1).at_most(1e4).optional_as("22.4 m/s: 1 % at a depth of half a metre"),
-        /// Part of the spacing by which particles may pass their neighbours in a step; what flies freely goes a whole one.
+        /// Part of the spacing by which particles may pass their neighbours in a step; what flies freely goes 2.5 times as far, at most a whole one.
         pub cfl: f64 = quantity(RATIO).at_least(0.01).at_most(1.0).or(0.4),
         /// Longest step [s].
         pub longest_step: f64 = quantity(TIME).at_least(1e-7).at_most(1.0).or(5e-3),

@@ -22,13 +22,15 @@ const BOARD_EVERY: usize = 12;
 /// Times that all is done from the beginning: once is over in 20 ms, and its median was up to half as large again from one time to the next.
 const REPETITIONS: usize = 8;
 
-/// Steps of cords of these segments, time and again the same.
+/// Steps of cords of these segments, time and again the same; by a thread of the pool, as a simulation takes them.
 pub(super) fn steps(segments: &[usize]) -> Result<Vec<f64>, SimError> {
-    let mut samples = Vec::new();
-    for _ in 0..REPETITIONS {
-        samples.append(&mut once(segments)?);
-    }
-    Ok(samples)
+    rayon::scope(|_| {
+        let mut samples = Vec::new();
+        for _ in 0..REPETITIONS {
+            samples.append(&mut once(segments)?);
+        }
+        Ok(samples)
+    })
 }
 
 /// Steps of cords of these segments, side by side, held and twisted at both ends; boards join each pair of neighbours.
