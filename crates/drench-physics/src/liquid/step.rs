@@ -115,20 +115,20 @@ pub fn solve(
     scratch.room.clear();
     scratch.room.resize(state.len(), 0.0);
     let solids = Velocities::of(surroundings.samples.velocities);
-    let others = solids.and(Velocities::of(surroundings.foreign.velocities));
-    let velocities = surroundings.foreign.velocities;
-    let foreign = ordered::max(velocities.len(), 0.0, |f| velocities[f].length_squared()).sqrt();
+    let drifting = surroundings.foreign.velocities;
+    let others = solids.and(Velocities::of(drifting));
+    let drift = ordered::max(drifting.len(), 0.0, |f| drifting[f].length_squared()).sqrt();
     let (mut left, mut put) = (dt, dt);
     loop {
         let (length, hurried) = longest_step(model, state, surroundings.gravity, others)?;
         let steps = (left / length - 1e-9).ceil().max(1.0);
         let length = left / steps;
         let frame = frame(model, state);
-        // Loose ones are put in their places in every step, those of them that are near the liquid.
         let first = tally.steps == 0;
-        let drifted = surroundings.foreign.loose > 0 || (put - left) * foreign > DRIFT * model.spacing;
+        // Loose ones are put in their places in every step, those of them that are near the liquid; others once they have gone some way.
+        let drifted = first || surroundings.foreign.loose > 0 || (put - left) * drift > DRIFT * model.spacing;
         put = if drifted { left } else { put };
-        let moved = [first || !solids.stand(), first || drifted];
+        let moved = [first || !solids.stand(), drifted];
         let step = Step { model, surroundings, frame, dt: length, since: dt - left, left, moved };
         step.advance(state, scratch, reactions, &mut tally)?;
         let guard = Guard {
@@ -370,8 +370,7 @@ impl Step<'_, '_> {
             for (number, v) in v.iter_mut().enumerate() {
                 let (i, (others, weights)) = (piece * PIECE + number, rows.row(number));
                 let points = others.iter().zip(weights);
-                *v += points
-                    .fold(f32x4::ZERO, |sum, (&b, &weight)| sum + pair(i, x[i] - walls.x[b as usize], weight));
+                *v += points.fold(f32x4::ZERO, |sum, (&b, &weight)| sum + pair(i, x[i] - walls.x[b as usize], weight));
             }
         });
         walls.collect(fields, wall_impulses, |i, _, offset, weight| {

@@ -6,6 +6,7 @@
 //! twice in pressure forces and in the rate of the density; particles half a spacing from the skin, whose samples lie as far
 //! below it, are then in the same balance as those inside. A foreign particle does the same with its own volume: liquid among
 //! grains fills what the grains leave; it is not mirrored, and feels its volume times the gradient of pressure. The sums over samples are taken once a step; the pressure iterations see two values a particle.
+//! Solids and hair may have a hundred times as many points as there are particles: once particles have found theirs, only these points take part.
 //!
 //! Whatever momentum the liquid gets from a sample, the sample gets with the opposite sign. A loose point of mass m_f moves on while the pressure
 //! is solved for, by Δu_f = Σ m_i κ_i ψ_f ∇W_if / m_f: a point that stood still until the step is over would be thrown by all the momentum of the liquid that it

@@ -1,9 +1,7 @@
 //! The interaction grid against a plain sum over all vertices, and what it must conserve.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use drench_math::random::Stream;
 use drench_physics::interaction::{BoundarySample, Deposit, Gradient, Grid, Interaction, Storage};
 use drench_physics::strands::Environment;

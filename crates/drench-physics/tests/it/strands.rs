@@ -1,9 +1,7 @@
 //! Closed forms, invariances and published figures that single strands must meet.
 #![allow(missing_docs)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use drench_physics::air::{Air, AirFlow, Wind};
 use drench_physics::diagnostics;
 use drench_physics::strands::{Material, Method, RestShape, Roots, StrandModel, Tip, pbd};

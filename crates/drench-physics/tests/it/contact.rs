@@ -1,9 +1,7 @@
 //! Strands and solids: nobody ends inside, however fast.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use drench_geometry::field::Field;
 use drench_physics::contact::{Collider, Placement};
 use drench_physics::strands::Material;

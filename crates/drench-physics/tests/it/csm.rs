@@ -1,9 +1,7 @@
 //! Chain shape matching of whole strands: laws, invariances, conservation, bad input.
 #![allow(missing_docs)]
 
-mod common;
-
-use common::*;
+use crate::common::*;
 use drench_math::random::Stream;
 use drench_physics::strands::csm::{self, HalfWidths, Parameters, Stiffness};
 use drench_physics::strands::{Material, Method, RestShape, StrandModel, StrandState, Tip};
