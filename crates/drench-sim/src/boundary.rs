@@ -58,6 +58,8 @@ pub struct BoundaryScratch {
     bodies: Vec<u32>,
     volumes: Vec<f64>,
     blocks: Vec<[i64; 2]>,
+    /// Of each solid: where it last stood still, and its samples there [m].
+    stood: Vec<Option<(Placement, Vec<DVec3>)>>,
 }
 
 impl BoundaryScratch {
@@ -91,11 +93,12 @@ impl Boundary {
         out.velocities.clear();
         out.bodies.clear();
         out.volumes.clear();
+        out.stood.resize_with(solids.len(), || None);
         for (index, (solid, scratch)) in model.solids.iter().zip(solids).enumerate() {
             let body = model.bodies.of_solid(index).map_or(NO_BODY, |body| body as u32);
             match solid.field {
                 Some(Field::HalfSpace) => self.place_plane(scratch.before, scratch.after, liquid, dt, out),
-                _ => self.place_skin(&self.samples[index], solid, scratch, dt, out),
+                _ => self.place_skin(index, solid, scratch, dt, out),
             }
             out.bodies.resize(out.positions.len(), body);
         }
@@ -108,13 +111,21 @@ impl Boundary {
 
     fn place_skin(
         &self,
-        samples: &[Sample],
+        index: usize,
         solid: &SolidModel,
         scratch: &SolidScratch,
         dt: f64,
         out: &mut BoundaryScratch,
     ) {
+        let samples = &self.samples[index];
         let first = out.positions.len();
+        let stands = scratch.before == scratch.after && solid.animation.is_none();
+        if let Some((_, stood)) = out.stood[index].as_ref().filter(|(place, _)| stands && *place == scratch.after) {
+            out.positions.extend_from_slice(stood);
+            out.velocities.resize(out.positions.len(), DVec3::ZERO);
+            out.volumes.extend(samples.iter().map(|sample| sample.volume));
+            return;
+        }
         let count = first + samples.len();
         out.positions.resize(count, DVec3::ZERO);
         out.velocities.resize(count, DVec3::ZERO);
@@ -125,6 +136,7 @@ impl Boundary {
             (*position, *velocity) = (now, (now - then) / dt);
             *volume = sample.volume * scratch.stretch(solid, &sample.point);
         });
+        out.stood[index] = stands.then(|| (scratch.after, out.positions[first..].to_vec()));
     }
 
     /// A level of lattice points half a spacing below the plane y = 0 of its frame, wherever liquid is near.
