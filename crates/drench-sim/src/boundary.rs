@@ -109,14 +109,7 @@ impl Boundary {
         }
     }
 
-    fn place_skin(
-        &self,
-        index: usize,
-        solid: &SolidModel,
-        scratch: &SolidScratch,
-        dt: f64,
-        out: &mut BoundaryScratch,
-    ) {
+    fn place_skin(&self, index: usize, solid: &SolidModel, scratch: &SolidScratch, dt: f64, out: &mut BoundaryScratch) {
         let samples = &self.samples[index];
         let first = out.positions.len();
         let stands = scratch.before == scratch.after && solid.animation.is_none();

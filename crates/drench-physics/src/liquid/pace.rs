@@ -10,8 +10,8 @@
 //!
 //!   so that a jet that enters a pool counts in full, and two drops that pass each other hardly. The largest s, with what gravity adds, goes `cfl` spacings at most: s t + g t² = `cfl` d. It counts for no more
 //!   than the speed past what stands around.
-//! - What is not felt yet, because it is farther away than the support of 2 d, must not be passed unseen. Particles go at most 2.5 `cfl` d, and at most d, a step past solids and others, which they then meet
-//!   no closer than they would rest. Two particles may each do so, and fronts that meet head on overlap by a layer before they feel it; from then on s counts.
+//! - What is not felt yet, because it is farther away than the support of 2 d, must not be passed unseen. Particles go at most 2.5 `cfl` d, and at most d, a step past solids, others and each other, which they
+//!   then meet no closer than they would rest. How fast any two of them approach is known from the ranges of their velocities.
 //!
 //! `mueller2003` has springs instead of a solve: there `cfl` bounds all speeds.
 
@@ -78,16 +78,14 @@ pub fn longest_step(
 ) -> Result<(f64, bool), PhysicsError> {
     let (d, material, limits) = (model.spacing, &model.material, &model.limits);
     let speed = speed(state)?;
-    // Relative to what may be met; what meets nothing but itself, to its own middle.
-    let (middle, range) = match others.ball() {
-        Some(ball) => ball,
-        None => (Velocities::of(&state.velocities).ball().map_or(DVec3::ZERO, |(middle, _)| middle), 0.0),
-    };
-    let own = ordered::max(state.len(), 0.0, |i| (state.velocities[i] - middle).length_squared()).sqrt();
-    let mut longest = (FREE * limits.cfl).min(1.0) * d / (own + range).max(f64::MIN_POSITIVE);
+    let fastest =
+        |middle: DVec3| ordered::max(state.len(), 0.0, |i| (state.velocities[i] - middle).length_squared()).sqrt();
+    let among = Velocities::of(&state.velocities).ball().map_or(0.0, |(middle, _)| 2.0 * fastest(middle));
+    let past = others.ball().map_or(among, |(middle, range)| fastest(middle) + range);
+    let mut longest = (FREE * limits.cfl).min(1.0) * d / among.max(past).max(f64::MIN_POSITIVE);
     let passing = match model.method {
-        Method::Dfsph(_) => state.stir.min(own + range),
-        Method::Mueller2003(_) => own + range,
+        Method::Dfsph(_) => state.stir.min(past),
+        Method::Mueller2003(_) => past,
     };
     let (gravity, reach) = (gravity.length(), limits.cfl * d);
     let root = (passing * passing + 4.0 * gravity * reach).sqrt();
@@ -150,8 +148,14 @@ mod tests {
         let longest = |state: &LiquidState, others| longest_step(&model, state, DVec3::ZERO, others).unwrap().0;
         assert_eq!(longest(&state, Velocities::NONE), model.limits.longest);
         assert_eq!(longest(&state, Velocities::STILL), 0.01 / 5.0);
+        // Two that meet head on.
+        state.velocities[1] *= -1.0;
+        assert_eq!(longest(&state, Velocities::STILL), 0.01 / 10.0);
+        state.velocities[1] *= -1.0;
         state.stir = 4.0;
         assert!((longest(&state, Velocities::STILL) - 0.001).abs() < 1e-12);
+        state.stir = 50.0;
+        assert!((longest(&state, Velocities::STILL) - 0.004 / 5.0).abs() < 1e-12);
         state.velocities[2].x = f64::NAN;
         assert!(longest_step(&model, &state, DVec3::ZERO, Velocities::STILL).is_err());
     }
