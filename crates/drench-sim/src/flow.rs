@@ -4,6 +4,7 @@
 use crate::SimError;
 use crate::bodies::BodyScratch;
 use crate::hair::Submerged;
+use crate::liquid::LiquidBody;
 use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State};
@@ -40,14 +41,28 @@ const HAIR_PERMEABILITY: f64 = 5e-9;
 
 /// How far, in spacings, liquid under pressure may push grains before these find out what they lean on.
 const YIELD: f64 = 0.2;
+/// How far, in spacings, a stream may come out of an opening in one part.
+const STREAM: f64 = 1.0;
 /// Most parts of a substep.
 const MOST_PARTS: f64 = 64.0;
 
-/// How many parts a substep is made in. Grains and rigid bodies give way to the liquid as if they were loose, and lean on others afterwards: where they meet
-/// the liquid, they take turns with it at every step of it, and while grains go no farther than [`YIELD`] under the pressure among them. Liquid
-/// that rests on sand would sink into it otherwise, and heave; and bodies much lighter than it would dance.
+/// How many parts a substep is made in.
+///
+/// A stream comes out of its opening at the end of a part, as far as it has got by then: it feels nothing on the way, and would make beads if it were long. It goes
+/// [`STREAM`] at most, unless there is hair, which would have to be stepped as often.
 pub fn parts(model: &Model, state: &State, span: Span) -> Result<u32, SimError> {
     let Some(body) = &model.liquid else { return Ok(1) };
+    let mut step = taking_turns(model, state, body, span)?;
+    if model.strands.is_empty() {
+        step = step.min(STREAM * body.model.spacing / body.stream(span).max(f64::MIN_POSITIVE));
+    }
+    Ok((span.dt / step - 1e-9).ceil().clamp(1.0, MOST_PARTS) as u32)
+}
+
+/// How long grains and rigid bodies may wait for the liquid [s]. They give way to it as if they were loose, and lean on others afterwards: where they meet
+/// it, they take turns with it at every step of it, and while grains go no farther than [`YIELD`] under the pressure among them. Liquid
+/// that rests on sand would sink into it otherwise, and heave; and bodies much lighter than it would dance.
+fn taking_turns(model: &Model, state: &State, body: &LiquidBody, span: Span) -> Result<f64, SimError> {
     let grains = state.grains.iter().flat_map(|grains| &grains.positions).fold(NOWHERE, enclose);
     let movable = state.rigid.bodies().iter().zip(&model.bodies.reaches).filter(|(body, _)| body.inverse_mass > 0.0);
     let bodies = movable.fold(NOWHERE, |bounds, (body, &reach)| {
@@ -56,7 +71,7 @@ pub fn parts(model: &Model, state: &State, span: Span) -> Result<u32, SimError> 
     let reach = body.model.support();
     let (among, beside) = (pressure(&state.liquid, grains, reach), pressure(&state.liquid, bodies, reach));
     if among.or(beside).is_none() {
-        return Ok(1);
+        return Ok(f64::INFINITY);
     }
     let (mut step, _) =
         liquid::longest_step(&body.model, &state.liquid, model.scene.simulation.gravity, Velocities::STILL)
@@ -67,7 +82,7 @@ pub fn parts(model: &Model, state: &State, span: Span) -> Result<u32, SimError> 
         // A NaN is no less than the step: the liquid will find it.
         step = step.min(YIELD * body.model.spacing / speed.max(f64::MIN_POSITIVE));
     }
-    Ok((span.dt / step - 1e-9).ceil().clamp(1.0, MOST_PARTS) as u32)
+    Ok(step)
 }
 
 /// The mean pressure, of what is under pressure, within some reach of a box; none if there is no liquid.
@@ -87,7 +102,7 @@ fn pressure(liquid: &LiquidState, (low, high): (DVec3, DVec3), reach: f64) -> Op
     (near > 0.0).then(|| sum / pressed.max(1.0))
 }
 
-/// Liquid and grains of one substep: what enters and leaves, then the liquid among the grains as they are, then the grains
+/// Liquid and grains of one substep: the liquid among the grains as they are, what enters and leaves meanwhile, then the grains
 /// with what the liquid does to them, then the water that goes from one to the other.
 pub fn advance(
     model: &Model,
@@ -99,8 +114,8 @@ pub fn advance(
     if model.liquid.is_none() && model.grains.is_empty() {
         return Ok(());
     }
-    report.stage("emit", || exchange(model, state, scratch, span))?;
     report.timed("liquid", |report| liquid(model, state, scratch, span, report))?;
+    report.stage("emit", || exchange(model, state, scratch, span))?;
     report.timed("grains", |report| grains(model, state, scratch, span, report))?;
     report.stage("wetting", || wetting(model, state, scratch, span))
 }

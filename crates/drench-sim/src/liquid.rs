@@ -314,6 +314,17 @@ impl LiquidBody {
         Portion { spacing: self.model.spacing, mass: self.model.particle_mass() }
     }
 
+    /// Speed of the fastest stream, several particles across, that comes in during a substep [m/s].
+    pub fn stream(&self, span: Span) -> f64 {
+        let open = self.emitters.iter().filter(|emitter| emitter.start < span.to && span.from < emitter.stop);
+        let openings = open.flat_map(|emitter| match &emitter.outlet {
+            Outlet::Openings(openings) => openings.as_slice(),
+            Outlet::Rain(_) => &[],
+        });
+        let streams = openings.filter(|opening| opening.layer(self.model.spacing) > 1);
+        streams.map(|opening| opening.speed).fold(0.0, f64::max)
+    }
+
     /// Lets in what the emitters give during the substep; its mass [kg].
     pub fn emit(&self, state: &mut LiquidState, solids: &[SolidScratch], span: Span) -> Result<f64, PhysicsError> {
         let mut drops: Vec<Droplet> = Vec::new();

@@ -43,7 +43,7 @@ pub struct Opening {
 
 impl Opening {
     /// How many particles a layer has: as many as fit into the opening, one at least.
-    fn layer(&self, spacing: f64) -> usize {
+    pub fn layer(&self, spacing: f64) -> usize {
         // The layers of the packing are √(2/3) of the neighbours' distance apart.
         let area = spacing * spacing / (PACKED * (2.0_f64 / 3.0).sqrt());
         (std::f64::consts::PI * self.radius * self.radius / area).round().max(1.0) as usize

@@ -38,6 +38,8 @@ pub use bench_strand::BenchStrand;
 
 use crate::SimError;
 use serde::Serialize;
+use std::sync::Mutex;
+use std::thread;
 use std::time::Instant;
 
 /// Gravity of the experiments [m/s2].
@@ -102,11 +104,9 @@ pub struct Outcome {
 }
 
 impl Case {
-    /// Runs the check.
-    pub fn run(&self) -> Result<Outcome, SimError> {
+    fn run(&self) -> Result<Outcome, SimError> {
         let start = Instant::now();
-        // By a thread of the pool, as a simulation runs.
-        let Measured { expected, got, tolerance, error } = rayon::scope(|_| (self.run)())?;
+        let Measured { expected, got, tolerance, error } = (self.run)()?;
         Ok(Outcome {
             name: self.name,
             law: self.law,
@@ -119,6 +119,26 @@ impl Case {
             seconds: start.elapsed().as_secs_f64(),
         })
     }
+}
+
+/// Runs checks side by side and says which begin: most are too small to fill several threads. Outcomes are in the order of the checks.
+pub fn run(cases: &[Case], begins: impl Fn(&Case) + Sync) -> Result<Vec<Outcome>, SimError> {
+    let threads = thread::available_parallelism().map_or(1, Into::into);
+    let workers = threads.min(cases.len()).max(1);
+    let (waiting, outcomes) = (Mutex::new(cases.iter().enumerate()), Mutex::new(Vec::new()));
+    let next = || waiting.lock().expect("nobody panics while holding it").next();
+    let work = || {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads / workers).build().expect("threads can be had");
+        while let Some((number, case)) = next() {
+            begins(case);
+            let outcome = pool.install(|| case.run());
+            outcomes.lock().expect("nobody panics while holding it").push((number, outcome));
+        }
+    };
+    thread::scope(|scope| (0..workers).for_each(|_| drop(scope.spawn(work))));
+    let mut outcomes = outcomes.into_inner().expect("nobody panics while holding it");
+    outcomes.sort_unstable_by_key(|(number, _)| *number);
+    outcomes.into_iter().map(|(_, outcome)| outcome).collect()
 }
 
 /// Every check, in the order of the docs.
@@ -154,6 +174,8 @@ mod tests {
         names.dedup();
         assert_eq!(names.len(), count);
         let broken = Case { name: "nan", law: "", run: || Ok(Measured::relative(1.0, f64::NAN, 1.0)) };
-        assert!(!broken.run().unwrap().pass);
+        let sound = Case { name: "sound", law: "", run: || Ok(Measured::none(0)) };
+        let outcomes = run(&[broken, sound, broken], |_| ()).unwrap();
+        assert_eq!(outcomes.iter().map(|outcome| outcome.pass).collect::<Vec<_>>(), [false, true, false]);
     }
 }

@@ -26,6 +26,46 @@ fn a_collapsing_column_is_never_denser_than_asked_for() {
     assert!(coarse[0] > 1e-3 && coarse[1] > 1e-3, "{coarse:?}");
 }
 
+/// A jet that flies ten spacings in a substep.
+const JET: &str = r#"
+name = "jet"
+
+[simulation]
+frames = 4
+fps = 20
+substeps = 1
+gravity = [0, 0, 0]
+
+[liquid]
+spacing = "1 cm"
+
+[[liquid.emitter]]
+kind = "faucet"
+position = [0, 0, 0]
+direction = [1, 0, 0]
+radius = "3 cm"
+speed = "2 m/s"
+"#;
+
+#[test]
+fn a_jet_begins_at_its_opening_and_is_as_thick_all_along() {
+    let source = Source::Text { name: "jet.toml".into(), text: JET.into(), directory: "".into() };
+    let scene = drench_scene::load(source, None, &[]).unwrap_or_else(|problems| panic!("{problems}"));
+    let mut simulation = Simulation::build(&scene).unwrap();
+    for _ in 0..scene.simulation.frames {
+        simulation.advance_frame().unwrap();
+    }
+    let places: Vec<f64> = simulation.world().state.liquid.positions.iter().map(|p| p.x).collect();
+    let nearest = places.iter().copied().fold(f64::INFINITY, f64::min);
+    assert!((0.0..0.012).contains(&nearest), "{nearest}");
+    // A few layers in each slice.
+    let slice = |i: u32| places.iter().filter(|&&x| (x / 0.08) as u32 == i).count() as f64;
+    let expected = std::f64::consts::PI * 0.03 * 0.03 * 0.08 / 1e-6;
+    for i in 0..4 {
+        assert!((slice(i) / expected - 1.0).abs() < 0.2, "slice {i}: {} of {expected}", slice(i));
+    }
+}
+
 /// Half the inside of the tank at rest, without its height [m], that height, and the thickness of its walls.
 const HALF: DVec3 = DVec3::new(0.12, 0.0, 0.06);
 const HEIGHT: f64 = 0.4;

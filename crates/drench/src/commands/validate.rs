@@ -14,13 +14,11 @@ pub fn validate(arguments: &ValidateArguments) -> Result<(), Failure> {
         let names: Vec<_> = validate::cases().iter().map(|case| case.name).collect();
         return Err(Failure::Input(format!("no check is called {wanted}\n  there are: {}", names.join(", "))));
     }
-    let mut outcomes = Vec::new();
-    for case in cases {
+    let outcomes = validate::run(&cases, |case| {
         if !arguments.json {
             text::error_line(&format!("checking {}", case.name));
         }
-        outcomes.push(case.run()?);
-    }
+    })?;
     if arguments.json {
         text::json(&json!(outcomes));
     } else {
