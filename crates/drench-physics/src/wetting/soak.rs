@@ -9,7 +9,8 @@
 //!
 //! M is the dry mass, q the water over it, n the number of grains nearby. Every exchange is one number that is taken here and
 //! given there. The weights of spreading sum to less than 1 about any grain, so that no grain gets wetter than the wettest around
-//! it, at any dt. Water carries its momentum along.
+//! it, at any dt. Water goes from one grain to the next at once: it spreads in rounds in which k dt is at most [`SHARE`], so that a
+//! front goes as far in one long step as in many short ones. Water carries its momentum along.
 //!
 //! Deviations: the text gives a whole liquid particle to grains that may not have room; here the rest of it stays. It
 //! distributes the excess to grains below the threshold only, so that a grain a hair above it would stop the front; here
@@ -27,6 +28,9 @@ use rayon::prelude::*;
 
 /// Gap over the sum of radii up to which water passes from grain to grain.
 const VICINITY: f64 = 0.1;
+/// Largest rate of spreading times the length of a round, and most rounds in a step: beyond that, water goes as fast as it can.
+const SHARE: f64 = 0.5;
+const MOST_ROUNDS: f64 = 32.0;
 /// Grains that look for liquid in one piece.
 const PIECE: usize = 1024;
 
@@ -136,6 +140,23 @@ pub fn spread(
 ) -> Result<(), PhysicsError> {
     check("dt", dt, "positive", |x| x > 0.0)?;
     let Some(wetness) = model.wetness() else { return Ok(()) };
+    let fastest = wetness.downward.max(wetness.sideways).max(wetness.upward);
+    let rounds = (fastest * dt / SHARE).ceil().clamp(1.0, MOST_ROUNDS);
+    for _ in 0..rounds as u32 {
+        spread_once(model, wetness, state, scratch, gravity, dt / rounds)?;
+    }
+    shrink(model, wetness, state);
+    Ok(())
+}
+
+fn spread_once(
+    model: &GrainModel,
+    wetness: &Wetness,
+    state: &mut GrainState,
+    scratch: &mut GrainScratch,
+    gravity: DVec3,
+    dt: f64,
+) -> Result<(), PhysicsError> {
     let excess_of = |grains: &GrainState, i: usize| {
         (grains.water[i] / model.dry_mass(grains.sizes[i]) - wetness.threshold).max(0.0)
     };
@@ -217,7 +238,6 @@ pub fn spread(
             (state.water[i], state.velocities[i], state.spins[i]) = (water, velocity, spin);
         }
     }
-    shrink(model, wetness, state);
     Ok(())
 }
 

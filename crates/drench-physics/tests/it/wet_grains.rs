@@ -201,11 +201,15 @@ fn water_spreads_faster_where_its_rate_is_larger_and_none_is_lost() {
         let wet = || (0..state.len()).filter(|&i| state.water[i] > 0.02 * model.dry_mass(state.sizes[i]));
         let depth = wet().map(|i| middle.y - state.positions[i].y).fold(0.0, f64::max);
         let width = wet().map(|i| (state.positions[i].x - middle.x).abs()).fold(0.0, f64::max);
-        (depth, width)
+        let sunk = (0..state.len()).map(|i| state.water[i] * (middle.y - state.positions[i].y)).sum::<f64>() / before;
+        (depth, width, sunk)
     };
-    let (deep, narrow) = front(60.0, 5.0, 5e-3);
-    let (shallow, wide) = front(5.0, 60.0, 5e-3);
+    let (deep, narrow, sunk) = front(60.0, 5.0, 5e-3);
+    let (shallow, wide, _) = front(5.0, 60.0, 5e-3);
     assert!(deep > shallow + RADIUS && wide > narrow + RADIUS, "{deep} {shallow} {wide} {narrow}");
+    // Steps ten times as long let it sink as far.
+    let (_, _, coarse) = front(60.0, 5.0, 5e-2);
+    assert!((coarse / sunk - 1.0).abs() < 0.05 && sunk > RADIUS, "{coarse} {sunk}");
     // Any step is stable.
     front(1e5, 1e5, 0.25);
 }
