@@ -46,7 +46,7 @@ const STREAM: f64 = 1.0;
 /// Most parts of a substep.
 const MOST_PARTS: f64 = 64.0;
 
-/// How many parts a substep is made in.
+/// How many parts a substep is made in: as many as grains and bodies ask for, and streams.
 ///
 /// A stream comes out of its opening at the end of a part, as far as it has got by then: it feels nothing on the way, and would make beads if it were long. It goes
 /// [`STREAM`] at most, unless there is hair, which would have to be stepped as often.

@@ -9,7 +9,7 @@
 //!
 //! M is the dry mass, q the water over it, n the number of grains nearby. Every exchange is one number that is taken here and
 //! given there. The weights of spreading sum to less than 1 about any grain, so that no grain gets wetter than the wettest around
-//! it, at any dt. Water goes from one grain to the next at once: it spreads in rounds in which k dt is at most [`SHARE`], so that a
+//! it, at any dt. In one pass water gets no farther than the next grain: it spreads in rounds in which k dt is at most [`SHARE`], so that a
 //! front goes as far in one long step as in many short ones. Water carries its momentum along.
 //!
 //! Deviations: the text gives a whole liquid particle to grains that may not have room; here the rest of it stays. It
