@@ -17,8 +17,10 @@ use drench_scene::{CordShape, Hold, RestForm, Scene};
 use glam::{DMat3, DQuat, DVec3};
 use std::f64::consts::TAU;
 
-/// Points that a shape is drawn with before it is cut into equal segments.
+/// Points that a shape is drawn with, at least, before it is cut into equal segments; those of a turn, and of a segment.
 const DRAWN: usize = 4000;
+const DRAWN_TURN: f64 = 64.0;
+const DRAWN_SEGMENT: usize = 4;
 /// Most segments of all cords.
 const SEGMENT_LIMIT: u64 = 1_000_000;
 /// Most segments of a cord whose writhe is measured: it takes the square of their number.
@@ -116,19 +118,21 @@ pub fn count(cord: &scene::Cord, before: u64) -> Result<u64, SimError> {
 
 /// Where the vertices of a cord are at first: equally far apart along its shape.
 fn positions(cord: &scene::Cord) -> Vec<DVec3> {
+    let least = DRAWN.max(DRAWN_SEGMENT * cord.segments as usize);
     let drawn = match &cord.shape {
         CordShape::Line { points } => points.clone(),
         CordShape::Helix { from, to, radius, turns } => {
             let axis = (*to - *from).normalize_or(DVec3::X);
             let across = axis.any_orthonormal_vector();
+            let drawn = least.max((DRAWN_TURN * turns) as usize);
             let point = |i: usize| {
-                let share = i as f64 / DRAWN as f64;
+                let share = i as f64 / drawn as f64;
                 let turned = DQuat::from_axis_angle(axis, std::f64::consts::TAU * turns * share) * across;
                 from.lerp(*to, share) + turned * *radius
             };
-            (0..=DRAWN).map(point).collect()
+            (0..=drawn).map(point).collect()
         }
-        CordShape::Catenary { from, to, slack } => catenary(*from, *to, *slack),
+        CordShape::Catenary { from, to, slack } => catenary(*from, *to, *slack, least),
     };
     resampled(&drawn, cord.segments as usize)
 }
@@ -136,12 +140,16 @@ fn positions(cord: &scene::Cord) -> Vec<DVec3> {
 /// A hanging chain between two points, `slack` times as long as they are apart.
 ///
 /// With a sagging parameter a, y = a cosh(x / a); its length over the span h and the rise v is sqrt(L^2 - v^2) =
-/// 2 a sinh(h / 2a), which is solved for a by bisection.
-fn catenary(from: DVec3, to: DVec3, slack: f64) -> Vec<DVec3> {
+/// 2 a sinh(h / 2a), which is solved for a by bisection. One that hangs straight down goes down to its lowest point and up again.
+fn catenary(from: DVec3, to: DVec3, slack: f64, drawn: usize) -> Vec<DVec3> {
     let level = DVec3::new(to.x - from.x, 0.0, to.z - from.z);
     let (h, v, length) = (level.length(), to.y - from.y, slack * from.distance(to));
     let wanted = (length * length - v * v).max(0.0).sqrt() / h.max(1e-300);
-    if h < 1e-9 * length || wanted < 1.0 + 1e-9 {
+    if h < 1e-9 * length {
+        let below = from.y.min(to.y) - 0.5 * (length - v.abs()).max(0.0);
+        return vec![from, from.with_y(below), to.with_y(below), to];
+    }
+    if wanted < 1.0 + 1e-9 {
         return vec![from, to];
     }
     // sinh(u) / u = wanted with u = h / 2a grows with u.
@@ -153,7 +161,7 @@ fn catenary(from: DVec3, to: DVec3, slack: f64) -> Vec<DVec3> {
     let a = h / (low + high);
     let lowest = 0.5 * h - a * (v / length).atanh();
     let height = |x: f64| a * (((x - lowest) / a).cosh() - (lowest / a).cosh());
-    (0..=DRAWN).map(|i| i as f64 / DRAWN as f64).map(|s| from + level * s + DVec3::Y * height(h * s)).collect()
+    (0..=drawn).map(|i| i as f64 / drawn as f64).map(|s| from + level * s + DVec3::Y * height(h * s)).collect()
 }
 
 /// `segments + 1` points on a polyline, equally far apart along it.
@@ -342,7 +350,7 @@ mod tests {
     #[test]
     fn a_catenary_has_its_length_ends_and_shape() {
         let (from, to) = (DVec3::new(-1.0, 0.5, 0.3), DVec3::new(1.5, 1.0, -0.2));
-        let points = catenary(from, to, 1.2);
+        let points = catenary(from, to, 1.2, DRAWN);
         let length: f64 = points.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
         assert!((length / (1.2 * from.distance(to)) - 1.0).abs() < 1e-6, "{length}");
         assert!(points[0].distance(from) < 1e-9 && points[DRAWN].distance(to) < 1e-9, "{} {to}", points[DRAWN]);
@@ -356,9 +364,25 @@ mod tests {
     }
 
     #[test]
-    fn slack_of_one_is_a_line_and_so_is_a_plumb_line() {
-        assert_eq!(catenary(DVec3::ZERO, DVec3::X, 1.0).len(), 2);
-        assert_eq!(catenary(DVec3::ZERO, DVec3::Y, 1.5).len(), 2);
+    fn slack_of_one_is_a_line_and_a_plumb_one_folds() {
+        assert_eq!(catenary(DVec3::ZERO, DVec3::X, 1.0, DRAWN).len(), 2);
+        let folded = catenary(DVec3::ZERO, DVec3::Y, 1.5, DRAWN);
+        let length: f64 = folded.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
+        assert!((length - 1.5).abs() < 1e-12, "{length}");
+        assert_eq!((folded[1], folded[3]), (DVec3::NEG_Y * 0.25, DVec3::Y));
+    }
+
+    #[test]
+    fn a_helix_of_many_turns_is_drawn_as_one() {
+        let shape = "{ kind = \"helix\", from = [0, 0, 0], to = [1, 0, 0], radius = 0.02, turns = 4000 }";
+        let text =
+            format!("name = \"helix\"\n[[cord]]\nname = \"h\"\nsegments = 20000\nradius = 1e-5\nshape = {shape}");
+        let cord = crate::experiment::scene_of(text).cords.remove(0);
+        let points = positions(&cord);
+        let length: f64 = points.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
+        // Five chords to a turn are shorter than the arc by sinc(pi / 5).
+        let arc = 4000.0 * TAU * 0.02;
+        assert!((0.9..1.0).contains(&(length / arc)), "{length} {arc}");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::report::Report;
 use crate::solids::{self, Span};
 use crate::world::{Model, Scratch, State, World};
 use crate::{bodies, collisions, cords, flow, hair};
-use drench_physics::cords::Bodies;
+use drench_physics::cords::{Bodies, Cords};
 use drench_physics::strands::{self, Environment, Tally};
 use drench_physics::{PhysicsError, diagnostics};
 
@@ -95,14 +95,18 @@ fn solve_cords(
         breeze: model.flow.at(span.to),
         colliders: &colliders,
     };
+    let working = model.cords.iter().zip(&mut state.cords).zip(working);
+    let mut cords: Vec<Cords> = working
+        .map(|((body, state), CordWorking { solver, clamps })| {
+            cords::clamps(body, solids, span.from, clamps);
+            Cords::new(&body.model, state, solver, clamps)
+        })
+        .collect();
     let mut bodies = Bodies { states: &mut bodies.states, pushes: &mut bodies.pushes };
-    for ((body, cord), working) in model.cords.iter().zip(&mut state.cords).zip(working) {
-        let tally = report.stage("cords", || {
-            cords::clamps(body, solids, span.from, &mut working.clamps);
-            let CordWorking { solver, clamps } = working;
-            drench_physics::cords::solve(&body.model, cord, solver, clamps, &environment, &mut bodies, span.dt)
-        });
-        let tally = tally.map_err(|source| cords::diverged(body, span.to, source))?;
+    report
+        .stage("cords", || drench_physics::cords::solve(&mut cords, &environment, &mut bodies, span.dt))
+        .map_err(|(cord, source)| cords::diverged(&model.cords[cord], span.to, source))?;
+    for (body, Cords { tally, .. }) in model.cords.iter().zip(cords) {
         report.contacts = report.contacts.max(tally.contacts);
         report.penetration_max = report.penetration_max.max(tally.penetration_max);
         report.tears += tally.torn_by_pull + tally.torn_by_twist;

@@ -63,6 +63,14 @@ impl Clamp {
         let frame = turned * model.frame_at(vertex as usize);
         Self { vertex, holder: Holder::World { position }, frame, direction: true, roll: true }
     }
+
+    /// Where it holds its vertex: in the frame of the body that does, or in the world.
+    fn anchor(&self) -> (DVec3, Option<usize>) {
+        match self.holder {
+            Holder::World { position } => (position, None),
+            Holder::Body { index, anchor } => (anchor, Some(index)),
+        }
+    }
 }
 
 /// The rigid bodies that cords hang on, hold and touch, and what they gain.
@@ -83,6 +91,12 @@ impl Bodies<'_> {
 
     pub(crate) fn turn(&mut self, index: usize, angular: DVec3) {
         self.states[index].turn(angular, &mut self.pushes[index]);
+    }
+
+    /// Gives a body all that a copy of it has got.
+    pub(crate) fn take(&mut self, index: usize, push: &Push) {
+        self.push(index, push.linear, self.states[index].centre);
+        self.turn(index, push.angular);
     }
 }
 
@@ -220,6 +234,12 @@ impl Grips {
                 return Err(PhysicsError::Clamp { clamp: index, vertex, why });
             }
         }
+        // Once every clamp has its vertex: what holds a direction leaves the next vertex to a clamp of its own.
+        for clamp in clamps.iter().filter(|clamp| clamp.direction) {
+            for copy in copies(model, state, clamp.vertex as usize).into_iter().flatten() {
+                self.hold_direction(model, state, clamp, copy, bodies);
+            }
+        }
         self.line_up();
         self.share_out();
         Ok(())
@@ -251,39 +271,44 @@ impl Grips {
         }
     }
 
-    /// False if the vertex is held already.
+    /// Holds a vertex, and the roll of the segment at it; false if it is held already.
     fn hold(
         &mut self,
         model: &CordModel,
         state: &CordState,
         clamp: &Clamp,
-        (piece, vertex): (usize, usize),
+        copy: (usize, usize),
         bodies: &Bodies,
     ) -> bool {
-        if self.of_vertex[vertex] != 0 {
+        if self.of_vertex[copy.1] != 0 {
             return false;
         }
-        let (anchor, body) = match clamp.holder {
-            Holder::World { position } => (position, None),
-            Holder::Body { index, anchor } => (anchor, Some(index)),
-        };
-        self.grip(model, state, (piece, vertex), anchor, body, bodies);
-        let segments = state.segments(piece);
-        let at_end = vertex - piece == segments.end;
-        let segment = vertex - piece - usize::from(at_end);
+        let (anchor, body) = clamp.anchor();
+        self.grip(model, state, copy, anchor, body, bodies);
         if clamp.roll && model.material.torsion.is_some() {
             self.rolls.push(Roll { body, frame: clamp.frame });
-            self.of_segment[segment] = self.rolls.len() as u32;
-        }
-        if clamp.direction {
-            let (neighbour, sign) = if at_end { (vertex - 1, -1.0) } else { (vertex + 1, 1.0) };
-            if self.of_vertex[neighbour] == 0 {
-                let length = natural_length(model, state, segment);
-                let beside = anchor + clamp.frame * DVec3::X * (sign * length);
-                self.grip(model, state, (piece, neighbour), beside, body, bodies);
-            }
+            self.of_segment[segment_at(state, copy).0] = self.rolls.len() as u32;
         }
         true
+    }
+
+    /// Holds the next vertex of the segment at a vertex that is held.
+    fn hold_direction(
+        &mut self,
+        model: &CordModel,
+        state: &CordState,
+        clamp: &Clamp,
+        copy: (usize, usize),
+        bodies: &Bodies,
+    ) {
+        let (piece, vertex) = copy;
+        let (segment, at_end) = segment_at(state, copy);
+        let (neighbour, sign) = if at_end { (vertex - 1, -1.0) } else { (vertex + 1, 1.0) };
+        if self.of_vertex[neighbour] == 0 {
+            let (anchor, body) = clamp.anchor();
+            let beside = anchor + clamp.frame * DVec3::X * (sign * natural_length(model, state, segment));
+            self.grip(model, state, (piece, neighbour), beside, body, bodies);
+        }
     }
 
     fn grip(
@@ -356,6 +381,12 @@ pub(crate) fn turned(body: &BodyState, dt: f64) -> DQuat {
         return turn * body.rotation;
     }
     DQuat::from_scaled_axis(body.spin * dt) * body.rotation
+}
+
+/// The segment after a vertex of a piece, or before it at the end of the piece, and whether that is so.
+fn segment_at(state: &CordState, (piece, vertex): (usize, usize)) -> (usize, bool) {
+    let at_end = vertex - piece == state.segments(piece).end;
+    (vertex - piece - usize::from(at_end), at_end)
 }
 
 /// Length of a segment under its tension [m].

@@ -10,6 +10,8 @@
 //! factor f of p solves sum m (v + f p)^2 / 2 = sum m v^2 / 2 + D: no energy is made. In a long free run this is the speed
 //! sigma / sqrt(rho E) of an unloading wave, up to the shape of p.
 //!
+//! Tension falls suddenly in cords that swing, too. A run that moves against p with more energy than D is not let go.
+//!
 //! Without flicking, the motion along p that the shortening itself made is taken away: the cord just falls.
 
 use super::bend::without_momentum;
@@ -87,6 +89,10 @@ fn fling(
         return;
     }
     let factor = if model.material.flick {
+        // What goes on stretching with more energy than it has lost is not let go: tension also falls where a whip runs through a cord.
+        if b < 0.0 && b * b > 2.0 * a * energy {
+            return;
+        }
         tally.flicked += energy;
         ((b * b + 2.0 * a * energy).sqrt() - b) / a
     } else {

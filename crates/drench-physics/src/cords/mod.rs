@@ -17,6 +17,7 @@
 //! | `tear` | topology changes | 4.4.3 |
 //! | `curve` | stress over strain | 4.4.1 |
 //! | `clamp` | what is held, and by what | |
+//! | `islands` | many bodies of cords, side by side | |
 //!
 //! **Limits.** Stress and strain are nominal (area and length at rest). The torque of the last substep bends the cord in the next, and a body that lies on a cord is
 //! pushed in the next rigid step: both are explicit. Cords do not see each other here.
@@ -27,6 +28,7 @@ mod clamp;
 mod curve;
 mod flick;
 mod frame;
+mod islands;
 mod law;
 mod lean;
 mod model;
@@ -42,12 +44,13 @@ mod writhe;
 pub use bend::effective_bending_stiffness;
 pub use clamp::{Bodies, Clamp, Holder};
 pub use curve::Curve;
+pub use islands::solve;
 pub use model::{Bending, CordMaterial, CordModel, Torsion};
 pub use state::{CordScratch, CordState, Tally};
 pub use twist::follow;
 pub use writhe::writhe;
 
-use crate::error::{PhysicsError, check};
+use crate::error::PhysicsError;
 use crate::strands::Environment;
 
 /// What surrounds the cords, and for how long.
@@ -56,55 +59,86 @@ pub(crate) struct Surroundings<'a> {
     dt: f64,
 }
 
-/// One substep of `dt` seconds of a body of cords. Read it from top to bottom: it is the algorithm.
-///
-/// Bodies are pushed and turned, not moved: that is for the rigid-body solver, whose step of `dt` is to follow.
-pub fn solve(
-    model: &CordModel,
-    state: &mut CordState,
-    scratch: &mut CordScratch,
-    clamps: &[Clamp],
+/// A body of cords, what it takes to solve it, and what that met.
+#[derive(Debug)]
+pub struct Cords<'a> {
+    /// Masses, curves, rest shape.
+    pub model: &'a CordModel,
+    /// Where it is.
+    pub state: &'a mut CordState,
+    /// Working memory.
+    pub scratch: &'a mut CordScratch,
+    /// What holds it in this substep.
+    pub clamps: &'a [Clamp],
+    /// What the last substep met.
+    pub tally: Tally,
+}
+
+impl<'a> Cords<'a> {
+    /// A body of cords before its substep.
+    pub fn new(
+        model: &'a CordModel,
+        state: &'a mut CordState,
+        scratch: &'a mut CordScratch,
+        clamps: &'a [Clamp],
+    ) -> Self {
+        Self { model, state, scratch, clamps, tally: Tally::default() }
+    }
+
+    /// Begins a substep: what is held is taken hold of.
+    fn take_hold(&mut self, bodies: &Bodies) -> Result<(), PhysicsError> {
+        let Self { model, state, scratch, clamps, tally } = self;
+        *tally = Tally::default();
+        state.check(model)?;
+        state.reserve(model);
+        scratch.touching = false;
+        scratch.grips.take(model, state, clamps, bodies)
+    }
+}
+
+/// One substep of `dt` seconds of bodies of cords that hang on the same rigid bodies. Read it from top to bottom: it is the algorithm. An error
+/// comes with the member of the island that it is about.
+fn solve_island(
+    island: &mut [&mut Cords],
     environment: &Environment,
     bodies: &mut Bodies,
     dt: f64,
-) -> Result<Tally, PhysicsError> {
-    state.check(model)?;
-    check("dt", dt, "positive", |x| x > 0.0)?;
-    if bodies.pushes.len() != bodies.states.len() {
-        let (got, expected) = (bodies.pushes.len(), bodies.states.len());
-        return Err(PhysicsError::Count { what: "pushes", got, expected });
-    }
-    state.reserve(model);
+) -> Result<(), (usize, PhysicsError)> {
     let around = Surroundings { environment, dt };
-    let mut tally = Tally::default();
-
-    scratch.grips.take(model, state, clamps, bodies)?;
-    predict::predict(model, state, scratch, &around, bodies);
-    bend::bend(model, state, scratch, &around, bodies);
-    let mut touches = false;
+    for (member, cords) in island.iter_mut().enumerate() {
+        cords.take_hold(bodies).map_err(|error| (member, error))?;
+    }
+    for Cords { model, state, scratch, .. } in island.iter_mut() {
+        predict::predict(model, state, scratch, &around, bodies);
+        bend::bend(model, state, scratch, &around, bodies);
+    }
     if !environment.colliders.is_empty() {
-        tension::solve(state, scratch, &around, tension::ROUGH, bodies, &mut tally);
-        touches = touch::touch(model, state, scratch, &around, false, &mut tally);
+        tension::solve(island, &around, tension::ROUGH, bodies);
+        for Cords { model, state, scratch, tally, .. } in island.iter_mut() {
+            scratch.touching = touch::touch(model, state, scratch, &around, false, tally);
+        }
     }
-    tension::solve(state, scratch, &around, tension::TOLERANCE, bodies, &mut tally);
-    if touches {
-        lean::book(state, scratch, dt);
-        touch::touch(model, state, scratch, &around, true, &mut tally);
-    }
-    tension::keep_angular_momentum(state, scratch);
-    tension::settle(model, state, scratch, &mut tally);
-    if touches {
-        touch::react(state, scratch, &around, bodies);
-    }
-    twist::turn(model, state, scratch, &around, bodies, &mut tally);
-    advance(state, scratch, dt);
-    flick::flick(model, state, scratch, dt, bodies, &mut tally);
-    tear::tear(model, state, scratch, &mut tally);
+    tension::solve(island, &around, tension::TOLERANCE, bodies);
+    for Cords { model, state, scratch, tally, .. } in island.iter_mut() {
+        if scratch.touching {
+            lean::book(state, scratch, dt);
+            touch::touch(model, state, scratch, &around, true, tally);
+        }
+        tension::keep_angular_momentum(state, scratch);
+        tension::settle(model, state, scratch, tally);
+        if scratch.touching {
+            touch::react(state, scratch, &around, bodies);
+        }
+        twist::turn(model, state, scratch, &around, bodies, tally);
+        advance(state, scratch, dt);
+        flick::flick(model, state, scratch, dt, bodies, tally);
+        tear::tear(model, state, scratch, tally);
 
-    tally.pieces = state.piece_count() as u64;
-    let fastest = state.velocities.iter().map(|v| v.length_squared());
-    tally.speed_max = fastest.fold(0.0_f64, |a, b| if a.is_nan() || b <= a { a } else { b }).sqrt();
-    Ok(tally)
+        tally.pieces = state.piece_count() as u64;
+        let fastest = state.velocities.iter().map(|v| v.length_squared());
+        tally.speed_max = fastest.fold(0.0_f64, |a, b| if a.is_nan() || b <= a { a } else { b }).sqrt();
+    }
+    Ok(())
 }
 
 /// Vertices go where they were led; velocities are what that took.

@@ -262,7 +262,9 @@ pub struct CordScratch {
     pub(crate) laws: Vec<Law>,
     pub(crate) law_rows: Vec<Laws>,
     pub(crate) grips: Grips,
-    /// For each body, when lengths are solved, the last turn in which a run that was not done has pulled it.
+    /// Whether a vertex or a segment lies on a solid.
+    pub(crate) touching: bool,
+    /// For each body, when lengths are solved, when it was last pulled by a run that was not done.
     pub(crate) stirred: Vec<u32>,
     /// Regions of chain shape matching.
     pub(crate) regions: Regions,
@@ -309,6 +311,7 @@ impl CordScratch {
             laws: vec![Law::default(); segments],
             law_rows: Vec::with_capacity(vertices),
             grips: Grips::default(),
+            touching: false,
             stirred: Vec::new(),
             regions: Regions::default(),
         }

@@ -30,7 +30,7 @@ use super::clamp::{Bodies, Grips, Round};
 use super::model::CordModel;
 use super::round::{Inertia, Stretches, improve};
 use super::state::{CordScratch, CordState, Tally};
-use super::{Surroundings, bend, frame};
+use super::{Cords, Surroundings, bend, frame};
 use crate::collision::segments::length;
 use glam::{DQuat, DVec3};
 use std::ops::Range;
@@ -102,94 +102,129 @@ impl Run {
     pub fn ends(&self) -> [usize; 2] {
         [self.segments.start + self.piece, self.segments.end + self.piece]
     }
+
+    /// Whether it does not agree with its bodies. Written so that a NaN is lost too.
+    fn lost(&self) -> bool {
+        self.coupled && !self.done && (self.last.is_nan() || self.last > LOST)
+    }
 }
 
-/// Brings all segments to the length that goes with their tension.
-pub(super) fn solve(
-    state: &mut CordState,
-    scratch: &mut CordScratch,
-    around: &Surroundings,
-    tolerance: f64,
-    bodies: &mut Bodies,
-    tally: &mut Tally,
-) {
-    let mut runs = std::mem::take(&mut scratch.runs);
-    for run in &mut runs {
-        (run.done, run.last) = (false, f64::INFINITY);
-        let span = run.segments.clone().map(|s| {
-            let v = s + run.piece;
-            length(scratch.next[v + 1] - scratch.next[v])
+/// Brings all segments of bodies of cords that hang on the same rigid bodies to the length that goes with their tension.
+pub(super) fn solve(island: &mut [&mut Cords], around: &Surroundings, tolerance: f64, bodies: &mut Bodies) {
+    island.iter_mut().for_each(|cords| begin(cords, around, tolerance));
+    agree(island, around, tolerance, bodies);
+    for Cords { state, scratch, .. } in island.iter_mut() {
+        with_runs(scratch, |scratch, runs| {
+            for run in runs.iter().filter(|run| run.coupled) {
+                run.stretches.store(&scratch.length_rows, &mut scratch.next, &mut state.tensions);
+            }
+            // What bodies got is what the tensions are, to the last digit.
+            for run in runs.iter().filter(|run| run.coupled && run.done) {
+                pull(state, scratch, run, around.dt, bodies);
+            }
+            for run in runs.iter().filter(|run| run.lost()) {
+                give_back(scratch, run, bodies);
+            }
         });
-        run.reach = run.reach.max(span.sum());
-        run.far = FAR * run.reach;
     }
-    scratch.length_rows.resize(runs.last().map_or(0, |run| run.stretches.range().end));
-    scratch.inertias.clear();
-    runs.iter().for_each(|run| Inertia::all(scratch, run, around.dt));
-    for grip in &mut scratch.grips.vertices {
-        grip.start = grip.given;
-        grip.round = Round { from: grip.given[0], ..Round::default() };
+    for Cords { state, scratch, tally, .. } in island.iter_mut() {
+        with_runs(scratch, |scratch, runs| {
+            for run in runs.iter_mut() {
+                tally.unconverged += u64::from(!run.done);
+                if run.lost() {
+                    give_up(state, scratch, run, around, bodies, tally);
+                } else if !run.done {
+                    ease(state, scratch, run);
+                }
+            }
+        });
     }
-    // Runs that meet no body do not depend on any other.
-    for run in runs.iter_mut().filter(|run| !run.coupled) {
-        alone(state, scratch, run, around.dt, tolerance, tally);
+    for Cords { scratch, .. } in island.iter_mut() {
+        with_runs(scratch, |scratch, runs| {
+            runs.iter().filter(|run| run.coupled).for_each(|run| hold(scratch, run, around, bodies));
+        });
     }
-    for run in runs.iter().filter(|run| run.coupled) {
-        run.stretches.load(&mut scratch.length_rows, &scratch.next, &state.tensions);
-    }
+}
+
+/// Lends out the runs while the rest of the scratch is worked on.
+fn with_runs<T>(scratch: &mut CordScratch, work: impl FnOnce(&mut CordScratch, &mut Vec<Run>) -> T) -> T {
+    let mut runs = std::mem::take(&mut scratch.runs);
+    let result = work(scratch, &mut runs);
+    scratch.runs = runs;
+    result
+}
+
+/// Solves the runs that meet no body, which do not depend on any other, and prepares those that do.
+fn begin(cords: &mut Cords, around: &Surroundings, tolerance: f64) {
+    let Cords { state, scratch, tally, .. } = cords;
+    with_runs(scratch, |scratch, runs| {
+        for run in runs.iter_mut() {
+            (run.done, run.last) = (false, f64::INFINITY);
+            let span = run.segments.clone().map(|s| {
+                let v = s + run.piece;
+                length(scratch.next[v + 1] - scratch.next[v])
+            });
+            run.reach = run.reach.max(span.sum());
+            run.far = FAR * run.reach;
+        }
+        scratch.length_rows.resize(runs.last().map_or(0, |run| run.stretches.range().end));
+        scratch.inertias.clear();
+        runs.iter().for_each(|run| Inertia::all(scratch, run, around.dt));
+        for grip in &mut scratch.grips.vertices {
+            grip.start = grip.given;
+            grip.round = Round { from: grip.given[0], ..Round::default() };
+        }
+        for run in runs.iter_mut() {
+            if run.coupled {
+                run.stretches.load(&mut scratch.length_rows, &scratch.next, &state.tensions);
+            } else {
+                alone(state, scratch, run, around.dt, tolerance, tally);
+            }
+        }
+    });
+}
+
+/// Solves runs that share bodies in turn until all agree.
+fn agree(island: &mut [&mut Cords], around: &Surroundings, tolerance: f64, bodies: &mut Bodies) {
+    // For each body, the last turn in which a run that was not done has pulled it.
+    let Some(first) = island.first_mut() else { return };
+    let mut stirred = std::mem::take(&mut first.scratch.stirred);
+    stirred.clear();
+    stirred.resize(bodies.states.len(), 0);
     let mut turn = 0;
-    scratch.stirred.clear();
-    scratch.stirred.resize(bodies.states.len(), 0);
     for round in 1..=COUPLED_ROUNDS {
         let mut all = true;
-        for run in runs.iter_mut().filter(|run| run.coupled) {
-            // A run that is done is, until another moves one of its bodies.
-            if run.done && scratch.grips.bodies(&run.held).all(|body| scratch.stirred[body] < run.turn) {
-                continue;
-            }
-            turn += 1;
-            run.turn = turn;
-            hold(scratch, run, around, bodies);
-            let (step, sure) = improve(scratch, run, around.dt, SLACK[usize::from(round > 1)], false);
-            tally.rounds = tally.rounds.max(round);
-            run.last = step;
-            lead(scratch, run, around.dt, bodies);
-            run.done = sure && step <= tolerance;
-            all &= run.done;
-            if !run.done {
-                scratch.grips.bodies(&run.held).for_each(|body| scratch.stirred[body] = turn);
-            }
+        for Cords { scratch, tally, .. } in island.iter_mut() {
+            with_runs(scratch, |scratch, runs| {
+                for run in runs.iter_mut().filter(|run| run.coupled) {
+                    // A run that is done is, until another moves one of its bodies.
+                    if run.done && scratch.grips.bodies(&run.held).all(|body| stirred[body] < run.turn) {
+                        continue;
+                    }
+                    turn += 1;
+                    run.turn = turn;
+                    hold(scratch, run, around, bodies);
+                    let (step, sure) = improve(scratch, run, around.dt, SLACK[usize::from(round > 1)], false);
+                    tally.rounds = tally.rounds.max(round);
+                    run.last = step;
+                    lead(scratch, run, around.dt, bodies);
+                    run.done = sure && step <= tolerance;
+                    all &= run.done;
+                    if !run.done {
+                        scratch.grips.bodies(&run.held).for_each(|body| stirred[body] = turn);
+                    }
+                }
+            });
         }
         if all {
             break;
         }
         turn += 1;
-        hurry(scratch, &runs, turn, bodies);
+        hurry(island, &mut stirred, turn, bodies);
     }
-    for run in runs.iter().filter(|run| run.coupled) {
-        run.stretches.store(&scratch.length_rows, &mut scratch.next, &mut state.tensions);
+    if let Some(first) = island.first_mut() {
+        first.scratch.stirred = stirred;
     }
-    // What bodies got is what the tensions are, to the last digit.
-    for run in runs.iter().filter(|run| run.coupled && run.done) {
-        pull(state, scratch, run, around.dt, bodies);
-    }
-    // Written so that a NaN is lost too.
-    let lost = |run: &Run| run.coupled && !run.done && (run.last.is_nan() || run.last > LOST);
-    for run in runs.iter().filter(|run| lost(run)) {
-        give_back(scratch, run, bodies);
-    }
-    for run in &mut runs {
-        tally.unconverged += u64::from(!run.done);
-        if lost(run) {
-            give_up(state, scratch, run, around, bodies, tally);
-        } else if !run.done {
-            ease(state, scratch, run);
-        }
-    }
-    for run in runs.iter().filter(|run| run.coupled) {
-        hold(scratch, run, around, bodies);
-    }
-    scratch.runs = runs;
 }
 
 /// Solves a run whose ends, and vertices on bodies, stay where they are.
@@ -277,16 +312,17 @@ fn lead(scratch: &mut CordScratch, run: &Run, dt: f64, bodies: &mut Bodies) {
 /// Takes bodies on the way that rounds take them. Where runs share bodies, a round leaves about the same part of the error as the one before it;
 /// Anderson's method with a memory of one round finds out which: with x what bodies had got when a round began, g what it made of that, and f = g - x,
 /// the next one begins with g + p (g - g_before), where p makes |f + p (f - f_before)| least.
-fn hurry(scratch: &mut CordScratch, runs: &[Run], turn: u32, bodies: &mut Bodies) {
-    let CordScratch { grips, stirred, .. } = scratch;
-    let unsettled = || runs.iter().filter(|run| run.coupled && !run.done);
+fn hurry(island: &mut [&mut Cords], stirred: &mut [u32], turn: u32, bodies: &mut Bodies) {
+    let unsettled = |run: &&Run| run.coupled && !run.done;
     // f . f, f . f_before, f_before . f_before.
     let [mut new, mut both, mut old] = [0.0; 3];
-    for grip in unsettled().flat_map(|run| &grips.vertices[run.held.clone()]) {
-        let change = grip.given[0] - grip.round.from;
-        new += change.length_squared();
-        both += change.dot(grip.round.change);
-        old += grip.round.change.length_squared();
+    for CordScratch { grips, runs, .. } in island.iter().map(|cords| &*cords.scratch) {
+        for grip in runs.iter().filter(unsettled).flat_map(|run| &grips.vertices[run.held.clone()]) {
+            let change = grip.given[0] - grip.round.from;
+            new += change.length_squared();
+            both += change.dot(grip.round.change);
+            old += grip.round.change.length_squared();
+        }
     }
     let most = if both > 0.0 && both * both > STRAIGHT * new * old && new < old {
         HURRY[1]
@@ -296,18 +332,20 @@ fn hurry(scratch: &mut CordScratch, runs: &[Run], turn: u32, bodies: &mut Bodies
         0.0
     };
     let part = if both > new { ((both - new) / (new - 2.0 * both + old)).min(most) } else { 0.0 };
-    for run in unsettled() {
-        for grip in &mut grips.vertices[run.held.clone()] {
-            let (to, change, more) =
-                (grip.given[0], grip.given[0] - grip.round.from, (grip.given[0] - grip.round.to) * part);
-            if let (Some(index), Some(_)) = (grip.body, grip.inertia)
-                && more != DVec3::ZERO
-            {
-                bodies.push(index, grip.share * more, grip.begin);
-                grip.given[0] += more;
-                stirred[index] = turn;
+    for CordScratch { grips, runs, .. } in island.iter_mut().map(|cords| &mut *cords.scratch) {
+        for run in runs.iter().filter(unsettled) {
+            for grip in &mut grips.vertices[run.held.clone()] {
+                let (to, change, more) =
+                    (grip.given[0], grip.given[0] - grip.round.from, (grip.given[0] - grip.round.to) * part);
+                if let (Some(index), Some(_)) = (grip.body, grip.inertia)
+                    && more != DVec3::ZERO
+                {
+                    bodies.push(index, grip.share * more, grip.begin);
+                    grip.given[0] += more;
+                    stirred[index] = turn;
+                }
+                grip.round = Round { from: grip.given[0], to, change };
             }
-            grip.round = Round { from: grip.given[0], to, change };
         }
     }
 }

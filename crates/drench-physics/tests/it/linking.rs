@@ -4,7 +4,8 @@
 use drench_physics::air::{Air, AirFlow};
 use drench_physics::collision::{Body, Collisions, Parameters};
 use drench_physics::cords::{
-    Bending, Bodies, Clamp, CordMaterial, CordModel, CordScratch, CordState, Curve, Torsion, follow, solve, writhe,
+    Bending, Bodies, Clamp, CordMaterial, CordModel, CordScratch, CordState, Cords, Curve, Torsion, follow, solve,
+    writhe,
 };
 use drench_physics::strands::{Environment, RestShape};
 use glam::{DQuat, DVec3};
@@ -53,7 +54,8 @@ fn a_loop_that_closes_on_itself_keeps_its_turns_and_gains_no_energy() {
         let environment = Environment { gravity: DVec3::NEG_Y * 9.81, air, breeze: flow.at(0.0), colliders: &[] };
         let mut bodies = Bodies { states: &mut [], pushes: &mut [] };
         collisions.begin([&state.positions[..]]);
-        solve(&model, &mut state, &mut scratch, &clamps, &environment, &mut bodies, DT).unwrap();
+        let mut cord = [Cords::new(&model, &mut state, &mut scratch, &clamps)];
+        solve(&mut cord, &environment, &mut bodies, DT).unwrap();
         let before = kinetic(&state);
         let body = Body {
             offsets: &state.offsets,

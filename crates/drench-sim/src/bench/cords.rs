@@ -3,11 +3,12 @@
 
 use super::{DT, SimError, TIMED, WARM_UP};
 use drench_geometry::field::Field;
+use drench_physics::PhysicsError;
 use drench_physics::air::{Air, AirFlow};
 use drench_physics::collision::{Body, Collisions, Parameters};
 use drench_physics::contact::{Collider, Placement};
 use drench_physics::cords::{
-    self, Bending, Bodies, Clamp, CordMaterial, CordModel, CordScratch, CordState, Curve, Holder, Torsion,
+    Bending, Bodies, Clamp, CordMaterial, CordModel, CordScratch, CordState, Cords, Curve, Holder, Torsion, solve,
 };
 use drench_physics::rigid::{BodyState, Push};
 use drench_physics::strands::{Environment, RestShape};
@@ -36,40 +37,18 @@ pub(super) fn steps(segments: &[usize]) -> Result<Vec<f64>, SimError> {
 /// Steps of cords of these segments, side by side, held and twisted at both ends; boards join each pair of neighbours.
 fn once(segments: &[usize]) -> Result<Vec<f64>, SimError> {
     let wrap = |source| SimError::Model { groom: "bench".to_owned(), source };
-    let (mut positions, mut offsets) = (Vec::new(), vec![0_u32]);
-    for (row, count) in segments.iter().enumerate() {
-        positions.extend((0..=*count).map(|i| DVec3::new(SEGMENT * i as f64, 0.0, 0.5 * row as f64)));
-        offsets.push(positions.len() as u32);
+    let mut boards = Vec::new();
+    let mut pairs = Vec::new();
+    for (row, pair) in segments.chunks(2).enumerate() {
+        pairs.push(Pair::new(pair, row as f64, &mut boards).map_err(wrap)?);
     }
-    let radii = vec![5e-3; positions.len()];
-    // About as stiff in torsion as shape matching is in bending.
-    let torsion = Torsion { half_width: 2.0, ..Torsion::elastic(1e5) };
-    let material = CordMaterial {
-        bending: Bending::HalfWidth(2.0),
-        tension: Curve::elastic(5e8).yielding_at(5e7, 1e8).tearing_at(9e7),
-        torsion: Some(Torsion { curve: Curve::elastic(1e5).yielding_at(5e4, 2e4).tearing_at(9e4), ..torsion }),
-        ..CordMaterial::default()
-    };
-    let rest = RestShape { offsets: &offsets, positions: &positions, radii: &radii };
-    let model = CordModel::new(rest, material, 1).map_err(wrap)?;
-    let mut state = CordState::at_rest(&model, positions.clone()).map_err(wrap)?;
-    let mut scratch = CordScratch::new(&model);
-    let (mut bodies, boards) = boards(segments, &offsets, &positions);
-    let mut pushes = vec![Push::default(); bodies.len()];
+    let mut pushes = vec![Push::default(); boards.len()];
     let (ball, flow) = (Field::Sphere { radius: 0.2 }, AirFlow::still());
     let mut collisions = Collisions::default();
-    let mut held = vec![false; positions.len()];
-    boards.iter().for_each(|board| held[board.vertex as usize] = true);
-    let (mut inverse_masses, mut thickness) = (Vec::new(), Vec::new());
     let mut samples = Vec::new();
     for step in 0..WARM_UP + TIMED {
         let turn = DQuat::from_rotation_x(0.1 * f64::from(step));
-        let mut clamps = boards.clone();
-        for row in 0..segments.len() {
-            for (vertex, turned) in [(offsets[row], DQuat::IDENTITY), (offsets[row + 1] - 1, turn)] {
-                clamps.push(Clamp::fixed(&model, vertex, positions[vertex as usize], turned));
-            }
-        }
+        pairs.iter_mut().for_each(|pair| pair.hold(turn));
         // The cords sag onto a ball that swings below them.
         let middle = 0.5 * SEGMENT * segments[0] as f64;
         let at = |step: u32| Placement::at(DVec3::new(middle + 0.1 * (0.06 * f64::from(step)).sin(), -0.21, 0.0));
@@ -81,30 +60,16 @@ fn once(segments: &[usize]) -> Result<Vec<f64>, SimError> {
             breeze: flow.at(0.0),
             colliders: &colliders,
         };
-        collisions.begin([&state.positions[..]]);
-        let mut hung = Bodies { states: &mut bodies, pushes: &mut pushes };
-        cords::solve(&model, &mut state, &mut scratch, &clamps, &environment, &mut hung, DT).map_err(wrap)?;
-        inverse_masses.clear();
-        for piece in 0..state.piece_count() {
-            inverse_masses.extend(state.vertices(piece).map(|vertex| {
-                let own = state.model_vertex(piece, vertex);
-                if held[own] { 0.0 } else { 1.0 / state.mass(&model, piece, vertex) }
-            }));
-        }
-        state.radii(&model, &mut thickness);
-        let strands = Body {
-            offsets: &state.offsets,
-            positions: &mut state.positions,
-            velocities: &mut state.velocities,
-            inverse_masses: &inverse_masses,
-            radii: &thickness,
-            continuous: true,
-        };
-        collisions.resolve(&mut [strands], &Parameters::default(), DT).map_err(wrap)?;
+        collisions.begin(pairs.iter().map(|pair| &pair.state.positions[..]));
+        let mut hung = Bodies { states: &mut boards, pushes: &mut pushes };
+        let mut cords: Vec<_> = pairs.iter_mut().map(Pair::cords).collect();
+        solve(&mut cords, &environment, &mut hung, DT).map_err(|(_, source)| wrap(source))?;
+        let mut bodies: Vec<_> = pairs.iter_mut().map(Pair::body).collect();
+        collisions.resolve(&mut bodies, &Parameters::default(), DT).map_err(wrap)?;
         if step >= WARM_UP {
             samples.push(start.elapsed().as_secs_f64() * 1e3);
         }
-        for body in &mut bodies {
+        for body in &mut boards {
             body.velocity.y -= 9.81 * DT;
             body.centre += body.velocity * DT;
             body.rotation = (DQuat::from_scaled_axis(body.spin * DT) * body.rotation).normalize();
@@ -113,27 +78,116 @@ fn once(segments: &[usize]) -> Result<Vec<f64>, SimError> {
     Ok(samples)
 }
 
-/// Boards of 1 kg between the first and the second cord, the third and the fourth, and so on.
-fn boards(segments: &[usize], offsets: &[u32], positions: &[DVec3]) -> (Vec<BodyState>, Vec<Clamp>) {
-    let (mut bodies, mut clamps) = (Vec::new(), Vec::new());
-    for pair in (0..segments.len().saturating_sub(1)).step_by(2) {
-        let shorter = segments[pair].min(segments[pair + 1]);
-        for i in (BOARD_EVERY..shorter - 2).step_by(BOARD_EVERY) {
-            let ends = [offsets[pair] + i as u32, offsets[pair + 1] + i as u32];
-            let centre = 0.5 * (positions[ends[0] as usize] + positions[ends[1] as usize]);
-            for vertex in ends {
-                let holder = Holder::Body { index: bodies.len(), anchor: positions[vertex as usize] - centre };
-                clamps.push(Clamp { vertex, holder, frame: DQuat::IDENTITY, direction: false, roll: false });
+/// One or two cords side by side, joined by boards of 1 kg.
+struct Pair {
+    model: CordModel,
+    state: CordState,
+    scratch: CordScratch,
+    positions: Vec<DVec3>,
+    offsets: Vec<u32>,
+    /// What holds it: boards, and ends that are turned.
+    clamps: Vec<Clamp>,
+    boards: usize,
+    /// Whether a board holds a vertex.
+    held: Vec<bool>,
+    inverse_masses: Vec<f64>,
+    thickness: Vec<f32>,
+}
+
+impl Pair {
+    /// Cords of these segments; adds their boards to those of all.
+    fn new(segments: &[usize], row: f64, boards: &mut Vec<BodyState>) -> Result<Self, PhysicsError> {
+        let (mut positions, mut offsets) = (Vec::new(), vec![0_u32]);
+        for (side, count) in segments.iter().enumerate() {
+            let z = row + 0.5 * side as f64;
+            positions.extend((0..=*count).map(|i| DVec3::new(SEGMENT * i as f64, 0.0, z)));
+            offsets.push(positions.len() as u32);
+        }
+        let radii = vec![5e-3; positions.len()];
+        // About as stiff in torsion as shape matching is in bending.
+        let torsion = Torsion { half_width: 2.0, ..Torsion::elastic(1e5) };
+        let material = CordMaterial {
+            bending: Bending::HalfWidth(2.0),
+            tension: Curve::elastic(5e8).yielding_at(5e7, 1e8).tearing_at(9e7),
+            torsion: Some(Torsion { curve: Curve::elastic(1e5).yielding_at(5e4, 2e4).tearing_at(9e4), ..torsion }),
+            ..CordMaterial::default()
+        };
+        let rest = RestShape { offsets: &offsets, positions: &positions, radii: &radii };
+        let model = CordModel::new(rest, material, 1)?;
+        let clamps = hang(segments, &offsets, &positions, boards);
+        let mut held = vec![false; positions.len()];
+        clamps.iter().for_each(|board| held[board.vertex as usize] = true);
+        Ok(Self {
+            state: CordState::at_rest(&model, positions.clone())?,
+            scratch: CordScratch::new(&model),
+            model,
+            boards: clamps.len(),
+            clamps,
+            held,
+            inverse_masses: Vec::new(),
+            thickness: Vec::new(),
+            positions,
+            offsets,
+        })
+    }
+
+    /// Holds the ends, the last ones turned.
+    fn hold(&mut self, turn: DQuat) {
+        self.clamps.truncate(self.boards);
+        for ends in self.offsets.windows(2) {
+            for (vertex, turned) in [(ends[0], DQuat::IDENTITY), (ends[1] - 1, turn)] {
+                let position = self.positions[vertex as usize];
+                self.clamps.push(Clamp::fixed(&self.model, vertex, position, turned));
             }
-            bodies.push(BodyState {
-                centre,
-                rotation: DQuat::IDENTITY,
-                velocity: DVec3::ZERO,
-                spin: DVec3::ZERO,
-                inverse_mass: 1.0,
-                inverse_inertia: DMat3::from_diagonal(DVec3::new(45.0, 40.0, 300.0)),
-            });
         }
     }
-    (bodies, clamps)
+
+    fn cords(&mut self) -> Cords<'_> {
+        let Self { model, state, scratch, clamps, .. } = self;
+        Cords::new(model, state, scratch, clamps)
+    }
+
+    /// As collisions see it.
+    fn body(&mut self) -> Body<'_> {
+        let Self { model, state, held, inverse_masses, thickness, .. } = self;
+        inverse_masses.clear();
+        for piece in 0..state.piece_count() {
+            inverse_masses.extend(state.vertices(piece).map(|vertex| {
+                let own = state.model_vertex(piece, vertex);
+                if held[own] { 0.0 } else { 1.0 / state.mass(model, piece, vertex) }
+            }));
+        }
+        state.radii(model, thickness);
+        Body {
+            offsets: &state.offsets,
+            positions: &mut state.positions,
+            velocities: &mut state.velocities,
+            inverse_masses,
+            radii: thickness,
+            continuous: true,
+        }
+    }
+}
+
+/// Adds boards between two cords, if there are two, and says where these are held by them.
+fn hang(segments: &[usize], offsets: &[u32], positions: &[DVec3], boards: &mut Vec<BodyState>) -> Vec<Clamp> {
+    let mut clamps = Vec::new();
+    let [first, second] = segments else { return clamps };
+    for i in (BOARD_EVERY..*first.min(second) - 2).step_by(BOARD_EVERY) {
+        let ends = [offsets[0] + i as u32, offsets[1] + i as u32];
+        let centre = 0.5 * (positions[ends[0] as usize] + positions[ends[1] as usize]);
+        for vertex in ends {
+            let holder = Holder::Body { index: boards.len(), anchor: positions[vertex as usize] - centre };
+            clamps.push(Clamp { vertex, holder, frame: DQuat::IDENTITY, direction: false, roll: false });
+        }
+        boards.push(BodyState {
+            centre,
+            rotation: DQuat::IDENTITY,
+            velocity: DVec3::ZERO,
+            spin: DVec3::ZERO,
+            inverse_mass: 1.0,
+            inverse_inertia: DMat3::from_diagonal(DVec3::new(45.0, 40.0, 300.0)),
+        });
+    }
+    clamps
 }

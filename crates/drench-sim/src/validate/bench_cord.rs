@@ -2,7 +2,9 @@
 
 use crate::SimError;
 use drench_physics::air::{Air, AirFlow};
-use drench_physics::cords::{self, Bodies, Clamp, CordMaterial, CordModel, CordScratch, CordState, Curve, Tally};
+use drench_physics::cords::{
+    self, Bodies, Clamp, CordMaterial, CordModel, CordScratch, CordState, Cords, Curve, Tally,
+};
 use drench_physics::cords::{Bending, Torsion};
 use drench_physics::rigid::{BodyState, Push};
 use drench_physics::strands::{Environment, RestShape};
@@ -68,9 +70,13 @@ impl BenchCord {
         };
         let mut pushes = vec![Push::default(); self.bodies.len()];
         let mut bodies = Bodies { states: &mut self.bodies, pushes: &mut pushes };
-        let tally =
-            cords::solve(&self.model, &mut self.state, &mut self.scratch, &self.clamps, &environment, &mut bodies, dt)
-                .map_err(|source| SimError::Diverged { time: 0.0, stage: "cords", source })?;
+        let mut cord = [Cords::new(&self.model, &mut self.state, &mut self.scratch, &self.clamps)];
+        cords::solve(&mut cord, &environment, &mut bodies, dt).map_err(|(_, source)| SimError::Diverged {
+            time: 0.0,
+            stage: "cords",
+            source,
+        })?;
+        let [Cords { tally, .. }] = cord;
         for body in &mut self.bodies {
             body.velocity += self.gravity * dt;
             body.centre += body.velocity * dt;

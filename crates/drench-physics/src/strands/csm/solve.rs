@@ -149,7 +149,9 @@ pub(crate) fn solve(
     } else {
         from_root(context, parameters, batch, &scratch.rest, partition);
     }
-    let spin = (clamped == 0).then(|| spin_back(context, batch, &scratch, partition));
+    // A tip that is held takes angular momentum.
+    let loose = clamped == 0 && context.model.tip == Tip::Free;
+    let spin = loose.then(|| spin_back(context, batch, &scratch, partition));
     store(context, batch, span, partition, spin);
     partition.csm = scratch;
 }
