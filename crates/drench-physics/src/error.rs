@@ -71,6 +71,16 @@ pub enum PhysicsError {
         /// Blocks that are allowed.
         limit: usize,
     },
+    /// More strands touch than can be told apart.
+    #[error(
+        "more than {limit} pairs of {capsules} segments touch each other; make the `radius` of [collision] smaller, such as a quarter of it, or steps shorter"
+    )]
+    TooManyPairs {
+        /// Segments that collide.
+        capsules: usize,
+        /// Pairs that are allowed.
+        limit: usize,
+    },
     /// The grid of wet hair would take more memory than it may.
     #[error(
         "hair spreads over more than {limit} blocks of 4 x 4 x 4 voxels of {voxel:.3e} m; make `voxel` larger, such as twice as large"

@@ -5,6 +5,7 @@ use crate::cords::{self, CordBody, CordWorking};
 use crate::report::Report;
 use crate::solids::Span;
 use crate::world::{Model, State, StrandBody};
+use drench_physics::PhysicsError;
 use drench_physics::collision::{Body, Collisions, Parameters};
 use drench_physics::cords::{CordState, follow};
 use drench_physics::strands::{Method, StrandModel, Tip};
@@ -111,7 +112,10 @@ pub fn resolve(
         let mut bodies: Vec<Body> = grooms.chain(cords).collect();
         solver.resolve(&mut bodies, &collision.parameters, span.dt)
     });
-    let tally = tally.map_err(|source| SimError::Diverged { time: span.to, stage: "collisions", source })?;
+    let tally = tally.map_err(|source| match source {
+        PhysicsError::TooManyPairs { .. } => SimError::Collision(source),
+        source => SimError::Diverged { time: span.to, stage: "collisions", source },
+    })?;
     if tally.contacts > 0 {
         let moved = model.cords.iter().zip(&mut state.cords).zip(&collision.cords);
         for ((body, cord), _) in moved.filter(|(_, takes_part)| **takes_part) {

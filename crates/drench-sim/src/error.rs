@@ -232,6 +232,9 @@ pub enum SimError {
     /// The interaction's parameters are refused.
     #[error("[interaction]: {0}")]
     Interaction(PhysicsError),
+    /// Collisions that cannot be resolved.
+    #[error("[collision]: {0}")]
+    Collision(PhysicsError),
     /// Numbers ran away.
     #[error("diverged at {time:.4} s in stage \"{stage}\": {source}")]
     Diverged {
@@ -290,6 +293,7 @@ impl SimError {
             }
             Self::Wetting(source) => named("wetting", &parameter(source)),
             Self::Interaction(source) => named("interaction", &parameter(source)),
+            Self::Collision(_) => named("collision", "radius"),
             Self::Bodies(_) | Self::Diverged { .. } | Self::Checkpoint(_) => Vec::new(),
         }
     }

@@ -30,6 +30,7 @@
 
 mod contact;
 mod crowd;
+mod drift;
 pub mod search;
 pub mod segments;
 pub mod seven;
@@ -39,6 +40,7 @@ mod zones;
 
 use crate::error::{PhysicsError, check};
 use contact::{Contact, Pair, Place};
+use drift::Drift;
 use glam::DVec3;
 use rayon::prelude::*;
 use search::{Capsule, Search, overlap};
@@ -140,6 +142,8 @@ pub struct Collisions {
     strands: Vec<u32>,
     /// First vertex of each body and whether it is continuous.
     bodies: Vec<(usize, bool)>,
+    /// How all of these that are continuous have moved.
+    drift: Drift,
     /// Velocity changes that are not displacement over dt [m/s].
     kicks: Vec<DVec3>,
 }
@@ -162,7 +166,7 @@ impl Collisions {
         check("dt", dt, "positive", |x| x > 0.0)?;
         bodies.iter().try_for_each(check_body)?;
         self.gather(bodies, dt);
-        self.look(false);
+        self.look(false)?;
         if self.search.runs().iter().all(Vec::is_empty) {
             return Ok(Tally::default());
         }
@@ -176,7 +180,7 @@ impl Collisions {
         let continuous = bodies.iter().any(|body| body.continuous);
         if continuous {
             for _ in 1..ROUNDS {
-                self.look(true);
+                self.look(true)?;
                 self.find(true, |step, pair, start| step.miss(pair, start, KEEP[0]));
                 if self.found.iter().all(Vec::is_empty) {
                     break;
@@ -189,7 +193,7 @@ impl Collisions {
         scatter(bodies, &self.shift, |_, velocity, shift| *velocity += shift / dt);
         let mut tally = self.recover(&mut contacts);
         if continuous {
-            tally.zones = self.stiffen(dt);
+            tally.zones = self.stiffen(dt)?;
         }
         self.found = contacts;
         scatter(bodies, &self.shift, |position, _, shift| *position += shift);
@@ -240,13 +244,16 @@ impl Collisions {
             self.strands.extend(body.offsets[..body.offsets.len() - 1].iter().map(|first| base as u32 + first));
         }
         self.strands.push(self.after.len() as u32);
+        if self.bodies.iter().any(|body| body.1) {
+            self.drift = Drift::of(&self.before, &self.after, |i| is_continuous(&self.bodies, i));
+        }
         self.shift.resize(self.after.len(), DVec3::ZERO);
         self.shift.par_chunks_mut(CHUNK).for_each(|shift| shift.fill(DVec3::ZERO));
     }
 
     /// Finds the pairs that come close; if `again`, those of continuous bodies, once corrections have moved one of them out of the room that
     /// it was found with.
-    fn look(&mut self, again: bool) {
+    fn look(&mut self, again: bool) -> Result<(), PhysicsError> {
         let Self { bodies, shift, sought, radii, .. } = self;
         let ends = bodies.iter().skip(1).map(|body| body.0).chain([shift.len()]);
         let mut moving = bodies.iter().zip(ends).filter(|(body, _)| body.1).map(|(body, end)| body.0..end);
@@ -256,18 +263,18 @@ impl Collisions {
                 vertices.any(|i| length(shift[i] - sought[i]) > ROOM * f64::from(radii[i]))
             })
         {
-            return;
+            return Ok(());
         }
         if bodies.iter().any(|body| body.1) {
             sought.clone_from(shift);
         }
         self.enclose(again);
-        self.search.look(&self.capsules);
+        self.search.look(&self.capsules)
     }
 
     /// Puts a capsule around every segment halfway through the step; only around continuous ones if `again`.
     fn enclose(&mut self, again: bool) {
-        let Self { before, after, shift, radii, capsules, strands, bodies, .. } = self;
+        let Self { before, after, shift, radii, capsules, strands, bodies, drift, .. } = self;
         let (before, after, shift, radii) = (&*before, &*after, &*shift, &*radii);
         capsules.resize(after.len(), Capsule::NONE);
         capsules.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, capsules)| {
@@ -283,7 +290,7 @@ impl Collisions {
                 let radius = f64::from(radii[i].max(radii[j]));
                 *capsule = match again && !continuous {
                     true => Capsule::NONE,
-                    false => halfway(&motion, thickness(&motion, radius, continuous)),
+                    false => halfway(&motion, thickness(drift, &motion, radius, continuous)),
                 };
             }
         });
@@ -295,9 +302,9 @@ impl Collisions {
     /// Finds what `meet` makes of pairs that come close; `again` if corrections have moved them already. Says whether there are some that come within
     /// reach but make no contact.
     fn find(&mut self, again: bool, meet: impl Fn(&Step, &Pair, Closest) -> Option<Contact> + Sync) -> bool {
-        let Self { search, found, before, after, shift, radii, capsules, bodies, .. } = self;
+        let Self { search, found, before, after, shift, radii, capsules, bodies, drift, .. } = self;
         let shift = again.then_some(&shift[..]);
-        let step = Step { before, after, shift, radii, capsules, bodies, grazes: AtomicBool::new(false) };
+        let step = Step { before, after, shift, radii, capsules, bodies, drift, grazes: AtomicBool::new(false) };
         found.resize_with(search.runs().len(), Vec::new);
         found.par_iter_mut().zip(search.runs()).for_each_init(Vec::new, |fetched, (found, pairs)| {
             found.clear();
@@ -360,10 +367,10 @@ impl Collisions {
     }
 
     /// Moves rigidly what would still pass through; how many groups.
-    fn stiffen(&mut self, dt: f64) -> u64 {
+    fn stiffen(&mut self, dt: f64) -> Result<u64, PhysicsError> {
         let mut zones = Zones::default();
         for _ in 0..MERGERS {
-            self.look(true);
+            self.look(true)?;
             self.find(true, |step, pair, start| step.miss(pair, start, KEEP[1]));
             let news = self.found.iter().flatten().fold(false, |news, contact| zones.join(contact.vertices()) | news);
             if !news {
@@ -382,7 +389,7 @@ impl Collisions {
                 }
             }
         }
-        zones.members().len() as u64
+        Ok(zones.members().len() as u64)
     }
 }
 
@@ -395,6 +402,7 @@ struct Step<'a> {
     radii: &'a [f32],
     capsules: &'a [Capsule],
     bodies: &'a [(usize, bool)],
+    drift: &'a Drift,
     /// Whether two have come within reach of each other, but not so that it is a contact.
     grazes: AtomicBool,
 }
@@ -414,7 +422,7 @@ impl Step<'_> {
     /// Mostly the same points are near enough halfway.
     fn close(&self, pair: &Pair, start: &Closest) -> bool {
         let thick = |k: usize, motion: &[Segment; 2]| {
-            thickness(motion, pair.radii[k], is_continuous(self.bodies, pair.vertices[k]))
+            thickness(self.drift, motion, pair.radii[k], is_continuous(self.bodies, pair.vertices[k]))
         };
         let [one, other] = [thick(0, &pair.first), thick(1, &pair.second)];
         let end = pair.first[1].at(start.s) - pair.second[1].at(start.t);
@@ -483,12 +491,9 @@ impl Step<'_> {
 
 /// How thick the capsule around a segment is that moves, from before the step to its end [m].
 #[inline(always)]
-fn thickness([before, after]: &[Segment; 2], radius: f64, continuous: bool) -> f64 {
+fn thickness(drift: &Drift, motion: &[Segment; 2], radius: f64, continuous: bool) -> f64 {
     match continuous {
-        true => {
-            let motion = length(after.from - before.from).max(length(after.to - before.to));
-            radius * (1.0 + SLOP + ROOM) + 0.5 * motion
-        }
+        true => drift.thickness(motion, radius * (1.0 + SLOP + ROOM)),
         false => radius * (1.0 + MARGIN),
     }
 }

@@ -20,10 +20,12 @@
 use super::crowd::Crowd;
 use super::segments::{Segment, closest};
 use super::sweep::Sweep;
+use crate::error::PhysicsError;
 use drench_geometry::neighbours::floor;
 use drench_math::ordered;
 use glam::{DVec3, I64Vec3, Vec3};
 use rayon::prelude::*;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Capsules up to which their boxes are sorted along an axis instead ([`super::sweep`]).
 const FEW: usize = 2048;
@@ -33,6 +35,8 @@ const CELL: (f64, f64) = (0.45, 4.0);
 const ENTRIES: f64 = 40.0;
 /// Entries per block that are aimed at.
 const BLOCK_ENTRIES: f64 = 1024.0;
+/// Pairs at most: for each capsule, beside that, and in all. More is a radius that makes one lump of all strands, and would take all memory.
+const PAIRS: (usize, usize, usize) = (500, 100_000, 20_000_000);
 /// Bits of a cell's coordinate within its block.
 pub(super) const LOCAL: u32 = 3;
 /// Cells along the edge of a block.
@@ -146,23 +150,26 @@ pub(super) struct Cells {
 impl Search {
     /// Every pair of overlapping capsules, once, the lower index first, in ascending order. Capsules that follow each other share an end and are
     /// left out.
-    pub fn pairs(&mut self, capsules: &[Capsule]) -> &[[u32; 2]] {
-        self.look(capsules);
+    pub fn pairs(&mut self, capsules: &[Capsule]) -> Result<&[[u32; 2]], PhysicsError> {
+        self.look(capsules)?;
         self.found.clear();
         let pairs = self.runs.iter().flatten();
         self.found.extend(pairs.filter(|pair| self.decided || overlap(pair.map(|index| &capsules[index as usize]))));
-        &self.found
+        Ok(&self.found)
     }
 
     /// Looks for the pairs, but leaves it open whether some that come very close overlap.
-    pub(super) fn look(&mut self, capsules: &[Capsule]) {
+    pub(super) fn look(&mut self, capsules: &[Capsule]) -> Result<(), PhysicsError> {
         self.decided = capsules.len() <= FEW;
-        if self.decided {
+        let limit = (PAIRS.0 * capsules.len() + PAIRS.1).min(PAIRS.2);
+        let count = if self.decided {
             self.runs.resize_with(1, Vec::new);
             self.sweep.pairs(capsules, &mut self.runs[0]);
+            self.runs[0].len()
         } else {
-            self.in_cells(capsules);
-        }
+            self.in_cells(capsules, limit)
+        };
+        if count > limit { Err(PhysicsError::TooManyPairs { capsules: capsules.len(), limit }) } else { Ok(()) }
     }
 
     /// The pairs that were looked for last, in ascending order, in runs.
@@ -175,13 +182,13 @@ impl Search {
         self.decided
     }
 
-    /// Fills the runs with cells.
-    fn in_cells(&mut self, capsules: &[Capsule]) {
+    /// Fills the runs with cells; how many pairs that took, or more than the limit if it was given up.
+    fn in_cells(&mut self, capsules: &[Capsule], limit: usize) -> usize {
         let Self { pieces, parts, runs, .. } = self;
         runs.resize_with(capsules.len().div_ceil(RUN), Vec::new);
         runs.iter_mut().for_each(Vec::clear);
         let Some(cells) = Cells::for_capsules(capsules) else {
-            return;
+            return 0;
         };
         let blocks = 1_usize << (3 * cells.bits);
         pieces.resize_with(capsules.len().div_ceil(PIECE), Piece::default);
@@ -193,14 +200,21 @@ impl Search {
         parts.resize_with(blocks.div_ceil(TASK), Vec::new);
         // In small shares: some blocks are crowded, others empty.
         let shares = parts.par_iter_mut().enumerate().with_max_len(SHARE);
+        let count = AtomicUsize::new(0);
         shares.for_each_init(Crowd::default, |crowd, (task, found)| {
             found.clear();
             for block in task * TASK..((task + 1) * TASK).min(blocks) {
-                if crowd.take(pieces, block) {
+                let before = found.len();
+                if count.load(Ordering::Relaxed) <= limit && crowd.take(pieces, block) {
                     crowd.look_through(found);
+                    count.fetch_add(found.len() - before, Ordering::Relaxed);
                 }
             }
         });
+        let count = count.into_inner();
+        if count > limit {
+            return count;
+        }
         for &pair in parts.iter().flatten() {
             runs[pair[0] as usize / RUN].push(pair);
         }
@@ -209,6 +223,7 @@ impl Search {
             // Met at the border of cells, or by way of several periods.
             run.dedup();
         });
+        count
     }
 
     /// Bytes held now.
@@ -413,7 +428,7 @@ mod tests {
         let expected = brute(capsules);
         assert_eq!(in_cells(capsules), expected);
         assert!(capsules.len() <= FEW);
-        assert_eq!(Search::default().pairs(capsules), expected);
+        assert_eq!(Search::default().pairs(capsules).unwrap(), expected);
         expected.len()
     }
 
@@ -478,9 +493,9 @@ mod tests {
         capsules.push(Capsule::around(DVec3::ZERO, DVec3::splat(f64::NAN), 0.01));
         capsules.push(Capsule::around(DVec3::splat(1e300), DVec3::ZERO, 0.01));
         assert_eq!(in_cells(&capsules), brute(&capsules));
-        assert_eq!(Search::default().pairs(&capsules), brute(&capsules));
+        assert_eq!(Search::default().pairs(&capsules).unwrap(), brute(&capsules));
         assert!(in_cells(&[]).is_empty());
-        assert!(Search::default().pairs(&[]).is_empty());
+        assert!(Search::default().pairs(&[]).unwrap().is_empty());
     }
 
     #[test]
@@ -494,10 +509,23 @@ mod tests {
             .collect();
         let on = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| Search::default().pairs(&capsules).to_vec())
+            pool.install(|| Search::default().pairs(&capsules).unwrap().to_vec())
         };
         assert_eq!(on(1), on(2));
         assert_eq!(on(1), on(8));
         assert!(on(1).len() > 100);
+    }
+
+    #[test]
+    fn a_lump_of_all_is_refused_before_it_takes_all_memory() {
+        let capsule = |i: u32| {
+            let at = DVec3::new(f64::from(i % 64), f64::from(i / 64 % 64), f64::from(i / 4096)) * 1e-3;
+            Capsule::around(at, at + DVec3::X * 1e-2, 1.0)
+        };
+        for count in [2000, 20_000] {
+            let capsules: Vec<Capsule> = (0..count).map(capsule).collect();
+            let refused = Search::default().pairs(&capsules).map(<[_]>::len);
+            assert!(matches!(refused, Err(PhysicsError::TooManyPairs { .. })), "{count} {refused:?}");
+        }
     }
 }

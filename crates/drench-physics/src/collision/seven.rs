@@ -185,7 +185,7 @@ mod tests {
             let exact = |&[i, j]: &[u32; 2]| {
                 (closest(&at(i as usize), &at(j as usize)).offset.length() <= reach).then_some((i, j))
             };
-            let mut other: Vec<_> = Search::default().pairs(&capsules).iter().filter_map(exact).collect();
+            let mut other: Vec<_> = Search::default().pairs(&capsules).unwrap().iter().filter_map(exact).collect();
             other.sort_unstable();
             assert_eq!(found, other, "case {case}");
             all += found.len();

@@ -225,7 +225,8 @@ fn searches() -> Result<Measured, SimError> {
         .collect();
     let near =
         |&[i, j]: &[u32; 2]| (closest(&at(i as usize), &at(j as usize)).offset.length() <= reach).then_some((i, j));
-    let mut other: Vec<_> = Search::default().pairs(&capsules).iter().filter_map(near).collect();
+    let mut search = Search::default();
+    let mut other: Vec<_> = search.pairs(&capsules).map_err(refused)?.iter().filter_map(near).collect();
     other.sort_unstable();
     let common = one.iter().filter(|pair| other.binary_search(pair).is_ok()).count();
     let enough = if one.len() > 1000 { 0 } else { 1 };
