@@ -313,7 +313,7 @@ fn steps(
             .map_err(wrap)?;
         if let Some(interaction) = &interaction {
             grid.assemble(interaction, &[&scratch], &[]);
-            grid.apply(interaction, &mut state, DT);
+            grid.apply(interaction, &mut state, &[], DT);
         }
         if step >= WARM_UP {
             samples.push(start.elapsed().as_secs_f64() * 1e3);

@@ -8,7 +8,7 @@ use crate::world::{Model, State, StrandBody};
 use drench_physics::PhysicsError;
 use drench_physics::collision::{Body, Collisions, Parameters};
 use drench_physics::cords::{CordState, follow};
-use drench_physics::strands::{Method, StrandModel, Tip};
+use drench_physics::strands::{Method, StrandModel, StrandScratch, Tip};
 use drench_scene as scene;
 use drench_scene::{Continuous, Scene};
 
@@ -35,6 +35,8 @@ struct Thickness {
 pub struct CollisionScratch {
     solver: Collisions,
     cords: Vec<Thickness>,
+    /// Inverse masses of grooms with the water in them [1/kg].
+    wet: Vec<Vec<f64>>,
 }
 
 impl CollisionModel {
@@ -76,6 +78,7 @@ pub fn begin(model: &Model, state: &State, scratch: &mut CollisionScratch, repor
 pub fn resolve(
     model: &Model,
     state: &mut State,
+    strands: &[StrandScratch],
     working: &[CordWorking],
     scratch: &mut CollisionScratch,
     span: Span,
@@ -83,14 +86,18 @@ pub fn resolve(
 ) -> Result<(), SimError> {
     let Some(collision) = &model.collision else { return Ok(()) };
     let tally = report.stage("collisions", || {
-        let CollisionScratch { solver, cords } = scratch;
+        let CollisionScratch { solver, cords, wet } = scratch;
+        wet.resize_with(strands.len(), Vec::new);
+        for ((inverse_masses, dry), working) in wet.iter_mut().zip(&collision.grooms).zip(strands) {
+            weigh(dry.as_ref().map_or(&[], |dry| &dry.inverse_masses), working, inverse_masses);
+        }
         cords.resize_with(state.cords.len(), Thickness::default);
         let held = model.cords.iter().zip(&state.cords).zip(working).zip(&mut *cords);
         held.for_each(|(((body, cord), working), thickness)| measure(body, cord, working, thickness));
         let continuous = collision.continuous;
-        let grooms = model.strands.iter().zip(&mut state.strands).zip(&collision.grooms);
-        let grooms = grooms.filter_map(|((body, strands), thickness)| {
-            let Thickness { inverse_masses, radii } = thickness.as_ref()?;
+        let grooms = model.strands.iter().zip(&mut state.strands).zip(&collision.grooms).zip(&*wet);
+        let grooms = grooms.filter_map(|(((body, strands), thickness), inverse_masses)| {
+            let Thickness { radii, .. } = thickness.as_ref()?;
             Some(Body {
                 offsets: body.model.offsets(),
                 positions: &mut strands.positions,
@@ -127,6 +134,13 @@ pub fn resolve(
         report.warn("collisions: some strands were moved rigidly to keep them apart; try more substeps".to_owned());
     }
     Ok(())
+}
+
+/// Inverse masses of a groom with the water in it, from those of the dry one [1/kg].
+fn weigh(dry: &[f64], strands: &StrandScratch, wet: &mut Vec<f64>) {
+    wet.clear();
+    let loads = strands.wet.iter().map(|wet| f64::from(wet.load)).chain(std::iter::repeat(1.0));
+    wet.extend(dry.iter().zip(loads).map(|(dry, load)| dry / load));
 }
 
 /// Inverse masses of a groom's vertices; 0 where it is held.

@@ -225,6 +225,7 @@ fn wetting(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
         if let Some(source) = &model.liquid {
             let mut near = wetting::Liquid {
                 positions: &liquid.positions,
+                before: &[],
                 velocities: &liquid.velocities,
                 masses: &mut liquid.masses,
                 radius: 0.5 * source.model.spacing,
@@ -271,7 +272,7 @@ impl ForeignScratch {
             }
             first += grains.len();
         }
-        self.hair.find(model, state, (low, high), |position, velocity, volume, mass| {
+        self.hair.find(model, state, dt, |position, velocity, volume, mass| {
             self.positions.push(position);
             self.velocities.push(velocity);
             self.volumes.push(volume);

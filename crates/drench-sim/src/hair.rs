@@ -8,6 +8,7 @@ use drench_geometry::neighbours::Neighbours;
 use drench_io::stats::HairStats;
 use drench_math::ordered;
 use drench_physics::PhysicsError;
+use drench_physics::liquid::LiquidState;
 use drench_physics::strands::{StrandScratch, StrandState, Wet};
 use drench_physics::wetting::hair::{
     self, Clinging, Cohesion, Drip, Estimate, Fibre, Groom, Hair, HairScratch, HairWater, Medium, Strands, Surroundings,
@@ -49,6 +50,9 @@ pub struct HairWorking {
     inverse_masses: Vec<f64>,
     drips: Vec<Drip>,
     neighbours: Neighbours,
+    /// Where liquid particles were when the substep began [m], by their numbers; and one after the other as they are at its end.
+    places: Vec<(u64, DVec3)>,
+    before: Vec<DVec3>,
 }
 
 /// The hair of a scene that gets wet, and the water in it at the beginning.
@@ -169,11 +173,27 @@ impl Dripping {
     }
 }
 
-/// Takes note of where the strands are.
+/// Takes note of where the strands and the liquid are.
 pub fn follow(model: &Model, state: &State, working: &mut HairWorking) {
     if let Some(body) = &model.hair {
         gather(body, state, |strands| &strands.positions, &mut working.positions);
+        let places = state.liquid.ids.iter().copied().zip(state.liquid.positions.iter().copied());
+        working.places.clear();
+        working.places.extend(places);
+        // The liquid changes the order of its particles as it moves.
+        working.places.par_sort_unstable_by_key(|place| place.0);
     }
+}
+
+/// Where each particle of the liquid was when the substep began that is now over [m]; those that have come meanwhile, where they came from.
+fn trace(liquid: &LiquidState, places: &[(u64, DVec3)], now: f64, before: &mut Vec<DVec3>) {
+    before.clear();
+    before.par_extend((0..liquid.len()).into_par_iter().with_min_len(COPIED).map(|p| {
+        match places.binary_search_by_key(&liquid.ids[p], |place| place.0) {
+            Ok(at) => places[at].1,
+            Err(_) => liquid.positions[p] - liquid.velocities[p] * (now - liquid.births[p]).max(0.0),
+        }
+    }));
 }
 
 /// Finds the voxels of hair that [`follow`] has taken note of.
@@ -195,7 +215,9 @@ pub fn wet(
     span: Span,
 ) -> Result<(Dripping, Option<String>), SimError> {
     let Some(body) = &model.hair else { return Ok((Dripping::default(), None)) };
-    let HairWorking { scratch, positions, velocities, towels, drips, neighbours, .. } = &mut scratch.hair;
+    let HairWorking { scratch, positions, velocities, towels, drips, neighbours, places, before, .. } =
+        &mut scratch.hair;
+    trace(&state.liquid, places, span.to, before);
     gather(body, state, |strands| &strands.velocities, velocities);
     towels.clear();
     towels.extend(body.grooms.iter().map(|(_, wet)| match &wet.towel {
@@ -209,6 +231,7 @@ pub fn wet(
     let liquid = &mut state.liquid;
     let mut near = Liquid {
         positions: &liquid.positions,
+        before,
         velocities: &liquid.velocities,
         masses: &mut liquid.masses,
         radius,
@@ -297,6 +320,8 @@ struct Lump {
     mass: f64,
 }
 
+/// Cells that a drop may cross in a substep before it is looked for only here and there along its way.
+const LONGEST_WAY: f64 = 64.0;
 /// Cells that are looked at to find hair near the liquid.
 const CELL_LIMIT: f64 = 1e7;
 /// No number.
@@ -308,24 +333,27 @@ impl Submerged {
         self.lumps.len()
     }
 
-    /// Finds them, with the box around the liquid [m]: `found` gets position [m], velocity [m/s], volume that the liquid cannot have [m3]
+    /// Finds those that the liquid may meet within `dt` seconds: `found` gets position [m], velocity [m/s], volume that the liquid cannot have [m3]
     /// and mass [kg] of each.
-    pub fn find(
-        &mut self,
-        model: &Model,
-        state: &State,
-        (low, high): (DVec3, DVec3),
-        mut found: impl FnMut(DVec3, DVec3, f64, f64),
-    ) {
+    pub fn find(&mut self, model: &Model, state: &State, dt: f64, mut found: impl FnMut(DVec3, DVec3, f64, f64)) {
         let Self { lump_of, lumps, cells, eighths } = self;
         lumps.clear();
         let (Some(body), Some(liquid)) = (&model.hair, &model.liquid) else { return };
-        let points = &state.liquid.positions;
         let cell = liquid.model.support();
+        // A drop that goes farther than a cell is looked for all along its way.
+        let ways = || {
+            state.liquid.positions.iter().zip(&state.liquid.velocities).flat_map(|(&from, &velocity)| {
+                let way = velocity * dt;
+                let steps = (way.length_squared().sqrt() / cell).ceil().min(LONGEST_WAY);
+                (0..=steps as u32).map(move |step| from + way * (f64::from(step) / steps.max(1.0)))
+            })
+        };
+        let bounds = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        let (low, high) = ways().fold(bounds, |(low, high), point| (low.min(point), high.max(point)));
         let low = low - 1.5 * cell;
         let size = ((high - low) / cell).ceil() + 2.0;
         let count = size.element_product();
-        if points.is_empty() || !count.is_finite() || count > CELL_LIMIT {
+        if state.liquid.is_empty() || !count.is_finite() || count > CELL_LIMIT {
             return;
         }
         let [nx, ny, nz] = size.to_array().map(|n| n as usize);
@@ -336,7 +364,7 @@ impl Submerged {
         cells.clear();
         cells.resize(nx * ny * nz, NONE);
         let mut near = 0;
-        for [x, y, z] in points.iter().filter_map(|&p| place(p)).map(|at| at.map(|c| c as usize)) {
+        for [x, y, z] in ways().filter_map(place).map(|at| at.map(|c| c as usize)) {
             for z in z.saturating_sub(1)..(z + 2).min(nz) {
                 for y in y.saturating_sub(1)..(y + 2).min(ny) {
                     let row = (z * ny + y) * nx;

@@ -66,13 +66,13 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
             scratch.boundary.check(interaction).map_err(SimError::Interaction)?;
             let deposits: Vec<_> = scratch.strands.iter().collect();
             scratch.grid.assemble(interaction, &deposits, &[&scratch.boundary]);
-            for (body, strands) in model.strands.iter().zip(&mut state.strands) {
-                scratch.grid.apply(body.interaction.as_ref().unwrap_or(interaction), strands, dt);
+            for ((body, strands), working) in model.strands.iter().zip(&mut state.strands).zip(&scratch.strands) {
+                scratch.grid.apply(body.interaction.as_ref().unwrap_or(interaction), strands, &working.wet, dt);
             }
             Ok(())
         })?;
     }
-    collisions::resolve(model, state, &scratch.cords, &mut scratch.collisions, span, report)
+    collisions::resolve(model, state, &scratch.strands, &scratch.cords, &mut scratch.collisions, span, report)
 }
 
 /// Moves the cords, and books what they do to rigid bodies.

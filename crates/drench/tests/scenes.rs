@@ -44,6 +44,13 @@ fn scenes_of_hair_notice_that_what_they_show_is_gone() {
         ("wind-styles", "bodies.curly.centre.x", " --set air.drag=0".to_owned()),
         ("full-head", "bodies.hair.centre.x", " --set air.drag=0".to_owned()),
         ("drape", "bodies.w5.height", " --set groom.w5.csm.half_width=3".to_owned()),
+        ("shower", "bodies.hair.clump_size", " --set wetting.pull=1e-9".to_owned()),
+        ("lock", "bodies.dripping.drips", " --set wetting.delay=10".to_owned()),
+        ("repellent", "bodies.oiled.content", " --set groom.oiled.wet.repellent=0".to_owned()),
+        ("repellent", "bodies.plain.content", " --set groom.plain.wet.repellent=1".to_owned()),
+        ("wet-to-wavy", "bodies.hair.curvature", " --set groom.hair.wet.change=0".to_owned()),
+        ("curly-to-straight", "bodies.hair.straightness", " --set groom.hair.wet.change=0".to_owned()),
+        ("mop", "bodies.mop.clump_size", " --set wetting.reach=0".to_owned()),
     ];
     for (scene, figure, change) in cases {
         let line = format!("run {scene} --size tiny --no-render --force --out {scene}{change}");

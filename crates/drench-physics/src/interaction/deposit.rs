@@ -3,6 +3,7 @@
 use super::Interaction;
 use super::tile::{Key, ROW, SLAB, Spot, TILE, Table, add_pair, key};
 use crate::error::PhysicsError;
+use crate::strands::Wet;
 use glam::DVec3;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -90,18 +91,20 @@ impl Deposit {
         self.nodes.capacity() * 4 + self.keys.capacity() * 8 + self.table.memory()
     }
 
-    /// Spreads vertices; masses in kilograms.
+    /// Spreads vertices; masses in kilograms, of dry strands, and what water does to them, if any are wet.
     pub(crate) fn insert(
         &mut self,
         interaction: &Interaction,
         positions: &[DVec3],
         velocities: &[DVec3],
         masses: &[f32],
+        wet: &[Wet],
     ) {
         let inverse_cell = 1.0 / interaction.cell;
         let unit = (1.0 / (interaction.reference * interaction.cell)) as f32;
-        for ((position, velocity), mass) in positions.iter().zip(velocities).zip(masses) {
-            self.add(*position, *velocity, mass * unit, inverse_cell);
+        let loads = wet.iter().map(|wet| wet.load).chain(std::iter::repeat(1.0));
+        for (((position, velocity), mass), load) in positions.iter().zip(velocities).zip(masses).zip(loads) {
+            self.add(*position, *velocity, mass * load * unit, inverse_cell);
         }
     }
 

@@ -3,7 +3,7 @@
 use super::deposit::Deposit;
 use super::tile::{CHANNELS, EDGE, Key, ROW, SIDE, SLAB, Spot, TILE, Table, key, node, tile_of};
 use super::{Gradient, Interaction, Storage};
-use crate::strands::{StrandScratch, StrandState};
+use crate::strands::{StrandScratch, StrandState, Wet};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 use wide::f32x4;
@@ -118,21 +118,23 @@ impl Grid {
 
     /// Friction and repulsion act on the velocities of a body during `dt` seconds.
     ///
-    /// `friction` and `repulsion` of the interaction are used as given here, so that a body may have its own.
-    pub fn apply(&self, interaction: &Interaction, state: &mut StrandState, dt: f64) {
+    /// `friction` and `repulsion` of the interaction are used as given here, so that a body may have its own. `wet` is what water does to it; empty if it is dry.
+    pub fn apply(&self, interaction: &Interaction, state: &mut StrandState, wet: &[Wet], dt: f64) {
         let cell = interaction.cell;
         let blend = 1.0 - (1.0 - interaction.friction).powf(dt / interaction.reference_step);
         let push = match interaction.gradient {
             Gradient::Plain => interaction.repulsion * dt,
             Gradient::Normalised => interaction.repulsion * cell / interaction.reference_step.powi(2) * dt,
         };
-        let normalised = interaction.gradient == Gradient::Normalised;
         let softening = (0.1 / cell).powi(2);
         let inverse_cell = 1.0 / cell;
         let positions = state.positions.par_chunks(CHUNK);
-        state.velocities.par_chunks_mut(CHUNK).zip(positions).for_each(|(velocities, positions)| {
+        let chunks = state.velocities.par_chunks_mut(CHUNK).zip(positions).enumerate();
+        chunks.for_each(|(chunk, (velocities, positions))| {
             let mut last = (Key::MAX, 0);
-            for (velocity, position) in velocities.iter_mut().zip(positions) {
+            let wet = wet.get(chunk * CHUNK..).unwrap_or_default();
+            let loads = wet.iter().map(|wet| f64::from(wet.load)).chain(std::iter::repeat(1.0));
+            for ((velocity, position), load) in velocities.iter_mut().zip(positions).zip(loads) {
                 let Some(spot) = Spot::new(*position, inverse_cell) else { continue };
                 let tile = key(spot.tile);
                 if last.0 != tile {
@@ -142,7 +144,11 @@ impl Grid {
                 let nodes = &self.nodes[last.1 * TILE..(last.1 + 1) * TILE];
                 let (grid_velocity, gradient) = interpolate(nodes, &spot, inverse_cell);
                 *velocity += (grid_velocity - *velocity) * blend;
-                let strength = if normalised { push / (gradient.length_squared() + softening).sqrt() } else { push };
+                let strength = match interaction.gradient {
+                    // Water makes strands heavier, not more of them: they push no harder, and give way as slowly as they are heavy.
+                    Gradient::Plain => push / load,
+                    Gradient::Normalised => push / (gradient.length_squared() + softening).sqrt(),
+                };
                 *velocity -= gradient * strength;
             }
         });

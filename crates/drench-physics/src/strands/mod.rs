@@ -208,7 +208,8 @@ fn solve_partition(
                 interaction,
                 &span.positions[local.clone()],
                 &span.velocities[local],
-                &model.masses[vertices],
+                &model.masses[vertices.clone()],
+                context.wet.get(vertices).unwrap_or_default(),
             );
         }
     }

@@ -15,6 +15,8 @@ const CRUMB: f64 = 0.05;
 pub struct Liquid<'a> {
     /// Positions [m].
     pub positions: &'a [DVec3],
+    /// Where they were when the step began [m]; if empty, where their velocities lead them from.
+    pub before: &'a [DVec3],
     /// Velocities [m/s].
     pub velocities: &'a [DVec3],
     /// Masses [kg]: what is taken in is taken from them. Particles left with 0 are to be removed.
@@ -26,6 +28,12 @@ pub struct Liquid<'a> {
 }
 
 impl Liquid<'_> {
+    /// Where a particle was when a step of `dt` seconds began, and where it is [m].
+    fn way(&self, particle: usize, dt: f64) -> [DVec3; 2] {
+        let here = self.positions[particle];
+        [self.before.get(particle).copied().unwrap_or_else(|| here - self.velocities[particle] * dt), here]
+    }
+
     /// Mass up to which a particle is taken in whole [kg].
     fn crumb(&self) -> f64 {
         CRUMB * self.full

@@ -82,7 +82,7 @@ fn friction_keeps_momentum_and_takes_energy() {
     let before = body.measure();
     let mut grid = Grid::default();
     grid.assemble(&interaction, &[&body.scratch], &[]);
-    grid.apply(&interaction, &mut body.state, 0.01);
+    grid.apply(&interaction, &mut body.state, &[], 0.01);
     let after = body.measure();
     let size: f64 = body.model.masses().iter().map(|m| 2.0 * f64::from(*m)).sum();
     assert!((after.momentum - before.momentum).length() < 1e-6 * size);
@@ -98,7 +98,7 @@ fn array_and_hash_table_give_the_same_bits() {
         for _ in 0..3 {
             deposit(&mut body, &interaction);
             grid.assemble(&interaction, &[&body.scratch], &[]);
-            grid.apply(&interaction, &mut body.state, 1e-3);
+            grid.apply(&interaction, &mut body.state, &[], 1e-3);
         }
         body.state
     };
@@ -132,7 +132,7 @@ fn the_same_time_has_the_same_effect_in_any_number_of_steps() {
         deposit(&mut body, &interaction);
         grid.assemble(&interaction, &[&body.scratch], &[]);
         for _ in 0..steps {
-            grid.apply(&interaction, &mut body.state, 0.01 / f64::from(steps));
+            grid.apply(&interaction, &mut body.state, &[], 0.01 / f64::from(steps));
         }
         body.state.velocities
     };
@@ -158,7 +158,7 @@ fn boundary_samples_push_hair_away_and_drag_it_along() {
         skin.insert_boundary(&interaction, &[BoundarySample { position: below, velocity: DVec3::Z, density: 50.0 }]);
         let mut grid = Grid::default();
         grid.assemble(&interaction, &[&body.scratch], &[&skin]);
-        grid.apply(&interaction, &mut body.state, 0.01);
+        grid.apply(&interaction, &mut body.state, &[], 0.01);
         let v = body.state.velocities[1];
         assert!(v.y > 0.0 && v.z > 0.3, "{v}");
     }

@@ -341,7 +341,7 @@ fn the_number_of_threads_changes_no_bit() {
                 drench_physics::strands::solve(&model, &mut state, &mut scratch, &roots, &environment, inside, 0.01)
                     .unwrap();
                 grid.assemble(&interaction, &[&scratch], &[]);
-                grid.apply(&interaction, &mut state, 0.01);
+                grid.apply(&interaction, &mut state, &[], 0.01);
             }
             state
         })

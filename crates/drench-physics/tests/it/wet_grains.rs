@@ -159,6 +159,7 @@ fn grains_take_what_fits_and_the_rest_stays_in_the_liquid() {
     for _ in 0..10 {
         let mut liquid = Liquid {
             positions: &positions,
+            before: &[],
             velocities: &velocities,
             masses: &mut masses,
             radius: 0.8 * RADIUS,
@@ -289,6 +290,7 @@ fn wet_grains_have_the_same_bits_on_any_number_of_threads_and_with_any_scratch()
             for _ in 0..25 {
                 let mut liquid = Liquid {
                     positions: &positions,
+                    before: &[],
                     velocities: &velocities,
                     masses: &mut masses,
                     radius: RADIUS,

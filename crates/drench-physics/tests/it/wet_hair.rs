@@ -40,6 +40,7 @@ impl Bath {
         let strands = Strands { positions: &self.bundle.positions, velocities: &mut self.velocities };
         let mut liquid = Liquid {
             positions: &self.liquid.positions,
+            before: &[],
             velocities: &self.liquid.velocities,
             masses: &mut self.liquid.masses,
             radius: RADIUS,
@@ -293,8 +294,14 @@ fn a_strand_that_stands_for_many_hairs_has_their_share_of_room_and_of_free_water
         (water.around[1], water.around[3]) = (1e-6, 1e-6);
         let mut velocities = vec![DVec3::ZERO; 4];
         for _ in 0..steps {
-            let mut none =
-                Liquid { positions: &[], velocities: &[], masses: &mut [], radius: 1e-3, full: f64::INFINITY };
+            let mut none = Liquid {
+                positions: &[],
+                before: &[],
+                velocities: &[],
+                masses: &mut [],
+                radius: 1e-3,
+                full: f64::INFINITY,
+            };
             let strands = Strands { positions: &positions, velocities: &mut velocities };
             let around = Surroundings { gravity: DVec3::ZERO, towels: &[] };
             let scratch = &mut HairScratch::default();
@@ -408,7 +415,8 @@ fn what_makes_no_sense_is_refused() {
     assert!(Cohesion { reach: 1e-3, pull: 1.0 }.check(&thin, 0.0).is_ok());
     assert!(Cohesion { reach: 1e-3, pull: 1.0 }.check(&thin, 1e-3).is_err());
     let hair = Hair::new(thin, &[groom(fibre)]).unwrap();
-    let mut liquid = Liquid { positions: &[], velocities: &[], masses: &mut [], radius: RADIUS, full: FULL };
+    let mut liquid =
+        Liquid { positions: &[], before: &[], velocities: &[], masses: &mut [], radius: RADIUS, full: FULL };
     let mut velocities = vec![DVec3::ZERO; bundle.positions.len()];
     let strands = Strands { positions: &bundle.positions, velocities: &mut velocities };
     let around = Surroundings { gravity: DVec3::ZERO, towels: &[] };

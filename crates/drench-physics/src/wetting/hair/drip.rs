@@ -6,7 +6,7 @@
 //! the distance to segments is exact and its gradient has length 1, so that x + (radius - d) grad d lies on it where one hair is nearest. Where others come
 //! nearer in turn, as in dense hair, the drop walks on, outwards, until it is clear of all.
 
-use super::grid::{Grid, cut};
+use super::grid::{self, Grid, cut};
 use super::voxels::Voxels;
 use super::{Hair, HairWater};
 use crate::collision::segments::Segment;
@@ -124,15 +124,8 @@ fn outward(grid: &Grid, voxels: &Voxels, v: usize) -> Option<DVec3> {
 /// Both ends of the part of a segment that lies in a voxel.
 fn clip(grid: &Grid, voxel: IVec3, from: DVec3, to: DVec3) -> Option<[DVec3; 2]> {
     let low = voxel.as_dvec3() * grid.edge();
-    let way = to - from;
-    let (mut a, mut b) = (0.0_f64, 1.0_f64);
-    for axis in 0..3 {
-        if way[axis] != 0.0 {
-            let (t, u) = ((low[axis] - from[axis]) / way[axis], (low[axis] + grid.edge() - from[axis]) / way[axis]);
-            (a, b) = (a.max(t.min(u)), b.min(t.max(u)));
-        }
-    }
-    (a <= b).then(|| [from + way * a, from + way * b])
+    let parts = grid::clip([low, low + grid.edge()], from, to)?;
+    Some(parts.map(|part| from + (to - from) * part))
 }
 
 /// The place on the surface around all hair, `radius` away from it, that a drop comes to which leaves a point this way; where it does not get

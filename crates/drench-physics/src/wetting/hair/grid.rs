@@ -300,6 +300,29 @@ impl Grid {
         (self.coordinates(p - reach).max(low), self.coordinates(p + reach).min(high))
     }
 
+    /// Calls `visit(voxel, [from, to])` for the voxels that a way leads through within the box around all hair, with the parts of the way at which it enters and
+    /// leaves each.
+    #[inline]
+    pub(super) fn along(&self, from: DVec3, to: DVec3, mut visit: impl FnMut(IVec3, [f64; 2])) {
+        let [low, high] = [self.low, self.low + self.size].map(|block| (block * EDGE).as_dvec3() * self.edge);
+        if !(from.min(to).cmple(high).all() && from.max(to).cmpge(low).all()) {
+            return;
+        }
+        let way = to - from;
+        let Some([begin, end]) = clip([low, high], from, to) else { return };
+        let places = [begin, end].map(|part| Place::new((from + way * part) / self.edge));
+        let length = (places[1].point - places[0].point).length_squared().sqrt();
+        if length == 0.0 {
+            return visit(places[0].voxel, [begin, end]);
+        }
+        let mut done = begin;
+        walk(places[0], places[1], |voxel, own| {
+            let next = (done + own / length * (end - begin)).min(end);
+            visit(voxel, [done, next]);
+            done = next;
+        });
+    }
+
     /// Coordinates of a voxel.
     pub(super) fn place(&self, voxel: usize) -> IVec3 {
         self.places[voxel]
@@ -406,6 +429,19 @@ impl Place {
     fn new(point: DVec3) -> Self {
         Self { point, voxel: voxel_of(point, 1.0) }
     }
+}
+
+/// The parts of a segment at which it enters and leaves a box that it lies in along every axis to which it is perpendicular.
+pub(super) fn clip([low, high]: [DVec3; 2], from: DVec3, to: DVec3) -> Option<[f64; 2]> {
+    let way = to - from;
+    let (mut a, mut b) = (0.0_f64, 1.0_f64);
+    for axis in 0..3 {
+        if way[axis] != 0.0 {
+            let (t, u) = ((low[axis] - from[axis]) / way[axis], (high[axis] - from[axis]) / way[axis]);
+            (a, b) = (a.max(t.min(u)), b.min(t.max(u)));
+        }
+    }
+    (a <= b).then_some([a, b])
 }
 
 /// Calls `visit(voxel, length)` for the voxels along a segment [Amanatides1987]. The lengths add up to that of the segment.

@@ -13,7 +13,7 @@
 //! | F_vu = (l_e / h^2) H(W_v, W_u) (S_u - S_v) | flow between voxels, S = c / W_c, H the harmonic mean, l_e from D(T) | [`spread`] |
 //! | k = t . (g - a) / 9.81 | drive along a strand that is itself accelerated by a | [`strand`] |
 //!
-//! A step ([`step`]), once the voxels are found ([`locate`]): the air takes some; liquid that moves into hair is taken in as far as there is room; water spreads from voxel to voxel; along every
+//! A step ([`step`]), once the voxels are found ([`locate`]): the air takes some; liquid that moves into hair is taken in along its way as far as there is room; water spreads from voxel to voxel; along every
 //! strand the fibre takes in water, water inside it levels out, free water runs; where there is more than can be held for a while, it drips; free
 //! water is shared within a voxel. Every exchange is one number, taken here and given there.
 //!
@@ -468,7 +468,7 @@ pub fn step(
     let dried = dry_out(hair, water, surroundings.towels, dt);
     let gravity = surroundings.gravity;
     voxels.gather(hair, water, grid, strands.positions, strands.velocities);
-    let taken = intake::take_in(medium, grid, voxels, liquid);
+    let taken = intake::take_in(medium, grid, voxels, liquid, dt);
     let unspread = links.spread(medium, grid, voxels, dt);
     voxels.deal();
     strand::run(hair, water, grid, voxels, shares, strands.positions, strands.velocities, gravity, dt);
