@@ -3,6 +3,7 @@
 
 use crate::SimError;
 use crate::bodies::BodyScratch;
+use crate::grains::refuse;
 use crate::hair::Submerged;
 use crate::liquid::LiquidBody;
 use crate::report::Report;
@@ -210,7 +211,7 @@ fn grains(
         for (number, (opening, moisture)) in body.openings.iter().enumerate() {
             let stream = body.stream.child(number as u64);
             let poured = fill::pour(&body.model, state, opening, *moisture, (span.from, span.to), stream)
-                .map_err(diverged(span, "grains"))?;
+                .map_err(refuse(&body.name, Some(("pour", number))))?;
             ledger.emit(state.water[state.len() - poured..].iter().sum());
         }
     }
