@@ -7,7 +7,7 @@ use super::floaters::Floaters;
 use super::guard::Guard;
 use super::kernel::CubicSpline;
 use super::mueller2003::{self, Springy};
-use super::pace::{Velocities, longest_step, stir};
+use super::pace::{Limit, Velocities, longest_step, stir};
 use super::rows::{Kernel8, PIECE, Search};
 use super::state::{LiquidState, Reorder, permute};
 use super::tension::{Surface, Tension};
@@ -73,8 +73,8 @@ pub struct Tally {
     pub divergence_error: f64,
     /// Solves that stopped before they were exact enough.
     pub unconverged: u32,
-    /// Steps that should have been shorter than the shortest allowed.
-    pub hurried: u32,
+    /// Why a step should have been shorter than the shortest allowed, if one should.
+    pub hurried: Option<Limit>,
     /// How often the guard put a particle back.
     pub guarded: u32,
     /// Largest speed at the end [m/s].
@@ -139,7 +139,7 @@ pub fn solve(
         };
         tally.guarded += step.guard(&guard, state, scratch, reactions);
         tally.steps += 1;
-        tally.hurried += u32::from(hurried);
+        tally.hurried = tally.hurried.or(hurried);
         tally.shortest = tally.shortest.min(length);
         tally.longest = tally.longest.max(length);
         if steps <= 1.0 {
