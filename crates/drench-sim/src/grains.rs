@@ -76,11 +76,8 @@ fn in_fill<T>(
 ) -> Result<T, SimError> {
     let region = regions::region(scene, &body.fills[number].region, solids)?;
     let (region, stream) = (region.as_physics(), stream(scene, body).child(number as u64));
-    // What is told of a mesh is too little near its edges: as much as it may be, while it is half of that at least.
-    let clearance = |p: DVec3| {
-        let [told, most] = solids::clearances(scene, solids, p);
-        most.min(2.0 * told)
-    };
+    // As far as contact will find them to be: grains that began nearer would be pushed away.
+    let clearance = |p: DVec3| solids::clearance(scene, solids, p);
     // Most fills stand on solids and between them without any reaching in: they need not ask for the solids in every round of pushing apart.
     let nearer = |p: DVec3, radius: f64| clearance(p) < region.depth(p) - NEARER * radius;
     let made = match fill::any_place(model, &region, stream, nearer) {

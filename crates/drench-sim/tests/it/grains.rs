@@ -9,7 +9,7 @@ fn scene(text: &str) -> Scene {
     drench_scene::load(source, None, &[]).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// A heap into which a box, a mesh and the ground reach.
+/// A heap into which a box and the ground reach.
 const BURIED: &str = r#"
 name = "buried"
 simulation = { frames = 1, fps = 100, substeps = 1 }
@@ -19,11 +19,6 @@ ground = { height = 0.012 }
 name = "box"
 shape = { kind = "box", size = [0.06, 0.06, 0.06] }
 position = [-0.05, 0.05, 0]
-
-[[solid]]
-name = "bunny"
-shape = { kind = "bunny", height = 0.08 }
-position = [0.05, 0.02, 0]
 
 [[grains]]
 name = "sand"
