@@ -139,6 +139,26 @@ pub enum PhysicsError {
         /// What to do about it.
         fix: &'static str,
     },
+    /// More grains than a body may have.
+    #[error(
+        "it brings the grains to more than {limit}; let it `stop` earlier, or make its `radius` smaller or that of the grains larger"
+    )]
+    TooManyPoured {
+        /// How many are allowed.
+        limit: u64,
+    },
+    /// A liquid whose viscosity cannot be solved explicitly.
+    #[error(
+        "it is so thick that explicit viscosity would need steps of {step:.1e} s, shorter than the shortest of {shortest:.0e} s; {fix}, or make `spacing` larger"
+    )]
+    TooThick {
+        /// The longest step that is stable [s].
+        step: f64,
+        /// The shortest that is allowed [s].
+        shortest: f64,
+        /// What to do about it.
+        fix: &'static str,
+    },
     /// A body left the realm of finite numbers.
     #[error("{body}: strand {strand} is no longer finite; try more substeps or less repulsion")]
     NotFinite {

@@ -50,6 +50,13 @@ pub enum Region<'a> {
         /// Corners of a box around it, in its own frame [m].
         bounds: (DVec3, DVec3),
     },
+    /// Another region, but for what is in solids.
+    Beside {
+        /// The region.
+        region: &'a Region<'a>,
+        /// How far a point is from the nearest solid, negative inside [m].
+        clearance: &'a (dyn Fn(DVec3) -> f64 + Sync),
+    },
 }
 
 impl Region<'_> {
@@ -71,6 +78,7 @@ impl Region<'_> {
                 let local = placement.rotation.inverse() * (p - placement.translation) / placement.scale;
                 -field.distance(local) * placement.scale
             }
+            Self::Beside { region, clearance } => region.depth(p).min(clearance(p)),
         }
     }
 
@@ -83,6 +91,7 @@ impl Region<'_> {
                 (foot - DVec3::new(radius, 0.0, radius), foot + DVec3::new(radius, height, radius))
             }
             Self::Solid { placement, bounds, .. } => placement.around(bounds),
+            Self::Beside { region, .. } => region.bounds(),
         }
     }
 

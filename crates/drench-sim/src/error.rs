@@ -160,6 +160,16 @@ pub enum SimError {
         /// What it is inside of.
         solid: String,
     },
+    /// A pour that has no room.
+    #[error("grains \"{grains}\": pour {} is inside {solid}; move it out, or set `collide = false` there", .pour + 1)]
+    PourInside {
+        /// Name of the body.
+        grains: String,
+        /// Which one, from 0.
+        pour: usize,
+        /// What it is inside of.
+        solid: String,
+    },
     /// A solid that cannot be sampled for the liquid.
     #[error(
         "solid \"{solid}\": liquid of spacing {spacing} m needs samples of its surface: {source}; make `spacing` of [liquid] larger, or the solid not collide"
@@ -256,6 +266,7 @@ impl SimError {
         // The name of a parameter is the key that sets it, where there is such a key.
         let parameter = |source: &PhysicsError| match source {
             PhysicsError::Parameter { name, .. } => (*name).to_owned(),
+            PhysicsError::TooThick { .. } => "spacing".to_owned(),
             _ => String::new(),
         };
         let named = |kind: &str, name: &str| vec![kind.to_owned(), name.to_owned()];
@@ -290,6 +301,10 @@ impl SimError {
             Self::SmallContainer { .. } => named("liquid", "spacing"),
             Self::EmitterInside { emitter, .. } => {
                 numbered("emitter", *emitter).into_iter().chain(["position".to_owned()]).collect()
+            }
+            Self::PourInside { grains, pour, .. } => {
+                let part = ["pour".to_owned(), pour.to_string(), "position".to_owned()];
+                named("grains", grains).into_iter().chain(part).collect()
             }
             Self::Wetting(source) => named("wetting", &parameter(source)),
             Self::Interaction(source) => named("interaction", &parameter(source)),

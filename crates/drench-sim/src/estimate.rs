@@ -3,6 +3,7 @@
 use crate::SimError;
 use crate::solids::{Shelf, SolidModel};
 use crate::{cords, grains, grooms, liquid};
+use drench_physics::grains::fill;
 use drench_physics::strands::csm;
 use drench_scene::{Groom, Scene};
 use rayon::prelude::*;
@@ -22,7 +23,7 @@ pub struct Estimate {
     pub rigid_bodies: u64,
     /// Liquid particles at the beginning and those that come in later.
     pub liquid_particles: u64,
-    /// Grains at the beginning.
+    /// Grains at the beginning and those that are poured in later.
     pub grains: u64,
     /// Triangles of all solids.
     pub triangles: u64,
@@ -171,9 +172,19 @@ fn count(scene: &Scene, shelf: &Shelf) -> Result<Estimate, SimError> {
         estimate.lines.push(("liquid".to_owned(), format!("{filled} particles, about {emitted} more come in")));
     }
     for body in &scene.grains {
-        let grains = grains::expected(scene, body, &solids)?;
-        estimate.grains += grains;
-        estimate.lines.push((format!("grains {}", body.name), format!("about {grains}")));
+        let [filled, poured] = grains::expected(scene, body, &solids)?;
+        estimate.grains += filled + poured;
+        let more = if body.pours.is_empty() { String::new() } else { format!(", at most {poured} more are poured in") };
+        estimate.lines.push((format!("grains {}", body.name), format!("about {filled}{more}")));
+        if filled + poured > fill::MOST {
+            estimate.warnings.push(format!(
+                "{}: pours bring the grains to {}, if no heap stops them, and a run ends at {}; let them `stop` earlier, or make their \
+                 `radius` smaller or that of the grains larger",
+                body.name,
+                filled + poured,
+                fill::MOST
+            ));
+        }
     }
     estimate.memory_bytes += estimate.strand_vertices * VERTEX_BYTES
         + estimate.strands * STRAND_BYTES

@@ -3,6 +3,7 @@
 
 use crate::SimError;
 use crate::bodies::BodyScratch;
+use crate::grains::refuse;
 use crate::hair::Submerged;
 use crate::liquid::LiquidBody;
 use crate::report::Report;
@@ -12,7 +13,7 @@ use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::contact::Collider;
 use drench_physics::grains::{self, fill};
-use drench_physics::liquid::{self, Foreign, LiquidModel, LiquidState, Method, NO_BODY, Reactions, Velocities};
+use drench_physics::liquid::{self, Foreign, Limit, LiquidModel, LiquidState, Method, NO_BODY, Reactions, Velocities};
 use drench_physics::wetting::{self, soak};
 use glam::DVec3;
 use std::ops::Range;
@@ -174,8 +175,14 @@ fn liquid(
     if tally.unconverged > 0 {
         report.warn("liquid: pressure stopped at the iteration limit before it was as exact as asked for".to_owned());
     }
-    if tally.hurried > 0 {
-        report.warn("liquid: it moves too fast for the shortest step; make the spacing larger".to_owned());
+    if let Some(limit) = tally.hurried {
+        let why = match limit {
+            Limit::Motion => "it moves too fast",
+            Limit::Tension => "its surface tension is too strong",
+            Limit::Viscosity => "it is too thick",
+            Limit::Sound => "sound in it is too fast",
+        };
+        report.warn(format!("liquid: {why} for the shortest step; make the spacing larger"));
     }
     Ok(())
 }
@@ -210,7 +217,7 @@ fn grains(
         for (number, (opening, moisture)) in body.openings.iter().enumerate() {
             let stream = body.stream.child(number as u64);
             let poured = fill::pour(&body.model, state, opening, *moisture, (span.from, span.to), stream)
-                .map_err(diverged(span, "grains"))?;
+                .map_err(refuse(&body.name, Some(("pour", number))))?;
             ledger.emit(state.water[state.len() - poured..].iter().sum());
         }
     }

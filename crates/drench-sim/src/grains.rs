@@ -2,14 +2,19 @@
 
 use crate::SimError;
 use crate::regions;
-use crate::solids::SolidModel;
+use crate::solids::{self, SolidModel};
 use drench_math::random::Stream;
 use drench_physics::PhysicsError;
 use drench_physics::grains::fill::{self, Beginning, Opening};
 use drench_physics::grains::{GrainModel, GrainState, Material, Sizes, Sleep, Spread, Stiffness};
+use drench_physics::region::Region;
 use drench_physics::wetting::{bridge, grains::Wetness};
 use drench_scene as scene;
 use drench_scene::Scene;
+use glam::DVec3;
+
+/// How much nearer to a solid than to the edge of its region a grain must be for the solid to reach into it, over its radius: more than rounding.
+const NEARER: f64 = 1e-6;
 
 /// The immutable part of one body of grains.
 #[derive(Debug)]
@@ -26,13 +31,12 @@ pub struct GrainBody {
 
 /// A body of grains with all that the scene fills in at the beginning.
 pub fn build(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Result<(GrainBody, GrainState), SimError> {
-    let (made, stream) = (self::body(scene, body)?, stream(scene, body));
+    let made = self::body(scene, body, solids)?;
     let mut state = GrainState::default();
     for (number, part) in body.fills.iter().enumerate() {
-        let region = regions::region(scene, &part.region, solids)?;
         let beginning = Beginning { velocity: part.velocity, moisture: moisture(body, part.wetness) };
-        let grains = fill::fill(&made.model, &region.as_physics(), beginning, stream.child(number as u64))
-            .map_err(refuse(body, Some(("fill", number))))?;
+        let make = |region: &Region, stream| fill::fill(&made.model, region, beginning, stream);
+        let grains = in_fill(scene, body, solids, &made.model, number, make)?;
         for grain in grains {
             state.push(&made.model, grain);
         }
@@ -40,19 +44,53 @@ pub fn build(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Resu
     Ok((made, state))
 }
 
-/// About how many grains a body begins with. Refuses what [`build`] would refuse.
-pub fn expected(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Result<u64, SimError> {
-    let (made, stream) = (self::body(scene, body)?, stream(scene, body));
-    body.fills.iter().enumerate().try_fold(0, |sum, (number, part)| {
-        let region = regions::region(scene, &part.region, solids)?;
-        let count = fill::count(&made.model, &region.as_physics(), stream.child(number as u64));
-        Ok(sum + count.map_err(refuse(body, Some(("fill", number))))?)
-    })
+/// About how many grains a body begins with, and how many are poured in over the whole run if no heap stops them. Refuses what [`build`] would refuse.
+pub fn expected(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Result<[u64; 2], SimError> {
+    let made = self::body(scene, body, solids)?;
+    let count = |region: &Region, stream| fill::count(&made.model, region, stream);
+    let filled = (0..body.fills.len())
+        .try_fold(0, |sum, number| Ok(sum + in_fill(scene, body, solids, &made.model, number, count)?))?;
+    let poured = made.openings.iter().map(|(opening, _)| opening.count(&made.model, scene.duration())).sum();
+    Ok([filled, poured])
+}
+
+/// Boxes in which grains come into being, by the corners [m].
+pub fn begins(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Result<Vec<(DVec3, DVec3)>, SimError> {
+    let mut boxes = Vec::new();
+    for fill in &body.fills {
+        boxes.push(regions::region(scene, &fill.region, solids)?.as_physics().bounds());
+    }
+    let points = body.pours.iter().flat_map(|pour| solids::edge_of(pour.position, pour.direction, pour.radius));
+    boxes.extend(points.map(|point| (point, point)));
+    Ok(boxes)
+}
+
+/// What is made of the region of a fill, but for the solids that reach into it, and of what draws its grains.
+fn in_fill<T>(
+    scene: &Scene,
+    body: &scene::Grains,
+    solids: &[SolidModel],
+    model: &GrainModel,
+    number: usize,
+    make: impl Fn(&Region, Stream) -> Result<T, PhysicsError>,
+) -> Result<T, SimError> {
+    let region = regions::region(scene, &body.fills[number].region, solids)?;
+    let (region, stream) = (region.as_physics(), stream(scene, body).child(number as u64));
+    // As far as contact will find them to be: grains that began nearer would be pushed away.
+    let clearance = |p: DVec3| solids::clearance(scene, solids, p);
+    // Most fills stand on solids and between them without any reaching in: they need not ask for the solids in every round of pushing apart.
+    let nearer = |p: DVec3, radius: f64| clearance(p) < region.depth(p) - NEARER * radius;
+    let made = match fill::any_place(model, &region, stream, nearer) {
+        Ok(true) => make(&Region::Beside { region: &region, clearance: &clearance }, stream),
+        Ok(false) => make(&region, stream),
+        Err(problem) => Err(problem),
+    };
+    made.map_err(refuse(&body.name, Some(("fill", number))))
 }
 
 /// All that never changes about a body.
-fn body(scene: &Scene, body: &scene::Grains) -> Result<GrainBody, SimError> {
-    let model = model(scene, body).map_err(refuse(body, None))?;
+fn body(scene: &Scene, body: &scene::Grains, solids: &[SolidModel]) -> Result<GrainBody, SimError> {
+    let model = model(scene, body).map_err(refuse(&body.name, None))?;
     let mut openings = Vec::with_capacity(body.pours.len());
     for (number, pour) in body.pours.iter().enumerate() {
         let opening = Opening {
@@ -63,7 +101,12 @@ fn body(scene: &Scene, body: &scene::Grains) -> Result<GrainBody, SimError> {
             start: pour.start,
             stop: pour.stop.unwrap_or(f64::INFINITY),
         };
-        opening.check(&model).map_err(refuse(body, Some(("pour", number))))?;
+        opening.check(&model).map_err(refuse(&body.name, Some(("pour", number))))?;
+        for point in solids::edge_of(pour.position, pour.direction, pour.radius) {
+            if let Some(solid) = solids::solid_around(scene, solids, point) {
+                return Err(SimError::PourInside { grains: body.name.clone(), pour: number, solid: solid.to_owned() });
+            }
+        }
         openings.push((opening, moisture(body, pour.wetness)));
     }
     Ok(GrainBody { name: body.name.clone(), model, openings, stream: stream(scene, body).child(u64::MAX) })
@@ -78,9 +121,9 @@ fn moisture(body: &scene::Grains, wetness: f64) -> f64 {
     body.wetness.as_ref().map_or(0.0, |law| (wetness * law.threshold).min(law.most))
 }
 
-fn refuse(body: &scene::Grains, part: Option<(&'static str, usize)>) -> impl Fn(PhysicsError) -> SimError {
-    let grains = body.name.clone();
-    move |source| SimError::Grains { grains: grains.clone(), part, source }
+/// What is wrong with a body of this name, or with a fill or a pour of it.
+pub fn refuse(name: &str, part: Option<(&'static str, usize)>) -> impl Fn(PhysicsError) -> SimError {
+    move |source| SimError::Grains { grains: name.to_owned(), part, source }
 }
 
 fn model(scene: &Scene, body: &scene::Grains) -> Result<GrainModel, PhysicsError> {

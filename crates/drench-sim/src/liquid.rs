@@ -12,7 +12,7 @@ use drench_physics::liquid::{
 };
 use drench_scene as scene;
 use drench_scene::Scene;
-use glam::{DVec2, DVec3};
+use glam::DVec3;
 use std::cell::Cell;
 
 /// Most particles of a liquid.
@@ -21,8 +21,6 @@ const MOST: usize = 20_000_000;
 const ACROSS: f64 = 4.0;
 /// How near to what liquid begins in solids matter to it, in spacings: as far as is looked for a second wall, and a little.
 pub const NEAR: f64 = ACROSS + 1.0;
-/// Points of the rim of an opening that must be out of all solids.
-const RIM: u32 = 8;
 
 /// The immutable part of the liquid.
 #[derive(Debug)]
@@ -55,15 +53,17 @@ enum Outlet {
 }
 
 impl Outlet {
+    /// The middle of everything that liquid comes out of [m].
+    fn middles(&self) -> Vec<DVec3> {
+        match self {
+            Self::Openings(openings) => openings.iter().map(|opening| opening.position).collect(),
+            Self::Rain(rain) => vec![rain.position],
+        }
+    }
+
     /// The middle and the edge of everything that liquid comes out of [m].
     fn edge(&self) -> Vec<DVec3> {
-        let around = |opening: &Opening| {
-            let (across, along) = opening.direction.any_orthonormal_pair();
-            let turned = |k: u32| DVec2::from_angle(std::f64::consts::TAU * f64::from(k) / f64::from(RIM));
-            let (middle, radius) = (opening.position, opening.radius);
-            let rim = (0..RIM).map(turned).map(move |part| middle + (across * part.x + along * part.y) * radius);
-            rim.chain([middle])
-        };
+        let around = |opening: &Opening| solids::edge_of(opening.position, opening.direction, opening.radius);
         match self {
             Self::Openings(openings) => openings.iter().flat_map(around).collect(),
             Self::Rain(rain) => {
@@ -171,11 +171,15 @@ fn body(scene: &Scene, liquid: &scene::Liquid, solids: &[SolidModel]) -> Result<
     }
     let emitters =
         liquid.emitters.iter().enumerate().map(|(index, emitter)| self::emitter(scene, solids, emitter, index));
-    Ok(LiquidBody {
-        model,
-        emitters: emitters.collect::<Result<_, _>>()?,
-        drains: liquid.drains.iter().map(drain_of).collect(),
-    })
+    let emitters = emitters.collect::<Result<_, _>>()?;
+    let body = LiquidBody { model, emitters, drains: liquid.drains.iter().map(drain_of).collect() };
+    for (emitter, made) in liquid.emitters.iter().zip(&body.emitters) {
+        let place = place_of(scene, emitter);
+        for local in made.outlet.middles() {
+            body.check_room(scene, solids, place.rotation * local + place.translation)?;
+        }
+    }
+    Ok(body)
 }
 
 /// Boxes in which liquid comes into being, by the corners [m].

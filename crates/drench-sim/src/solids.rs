@@ -4,8 +4,8 @@
 //! are functions of time: nothing of a solid is in the state.
 
 use crate::SimError;
-use crate::liquid;
 use crate::world::{Model, StrandBody};
+use crate::{grains, liquid};
 use drench_geometry::animation::MeshAnimation;
 use drench_geometry::bvh::Bvh;
 use drench_geometry::field::{DistanceField, Field};
@@ -17,7 +17,7 @@ use drench_physics::contact::{Collider, Placement};
 use drench_physics::interaction::{BoundarySample, Deposit, Interaction};
 use drench_physics::strands::{Roots, Tip};
 use drench_scene::{Pose, Scene, Shape, Solid};
-use glam::{DAffine3, DMat3, DQuat, DVec3};
+use glam::{DAffine3, DMat3, DQuat, DVec2, DVec3};
 use rayon::prelude::*;
 
 /// Icosphere levels and ring counts of the drawn primitives.
@@ -33,6 +33,8 @@ const REACH: f64 = 1e7;
 const FARTHEST: f64 = 1e10;
 /// Boundary samples a solid may have.
 const BOUNDARY_LIMIT: usize = 4_000_000;
+/// Points of the rim of an opening that must be out of all solids.
+const RIM: u32 = 8;
 
 /// The span of time that a substep covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,16 +104,26 @@ impl SolidModel {
         Self::each_once(scene, |solid| Self::build(scene, solid))
     }
 
-    /// The solids of a scene as far as is needed to count what grows on them and what liquid has room between them: fields are baked only where
-    /// liquid begins nearby.
+    /// The solids of a scene as far as is needed to count what grows on them and what liquid and grains have room between them: fields are baked only
+    /// where those begin nearby.
     pub fn to_count(scene: &Scene, shelf: &Shelf) -> Result<Vec<Self>, SimError> {
         let mut models = Self::each_once(scene, |solid| shelf.mesh_only(solid))?;
-        let Some(liquid) = &scene.liquid else { return Ok(models) };
-        let near = liquid::NEAR * liquid.spacing;
-        let begins = liquid::begins(scene, liquid, &models)?;
+        let mut begins = Vec::new();
+        if let Some(liquid) = &scene.liquid {
+            let near = liquid::NEAR * liquid.spacing;
+            begins.extend(liquid::begins(scene, liquid, &models)?.into_iter().map(|part| (part, near)));
+        }
+        for body in &scene.grains {
+            begins.extend(grains::begins(scene, body, &models)?.into_iter().map(|part| (part, 2.0 * body.radius)));
+        }
+        if begins.is_empty() {
+            return Ok(models);
+        }
         for (index, solid) in scene.solids.iter().enumerate().filter(|(_, solid)| solid.collide) {
             let (low, high) = placed(scene.pose_of(index, 0.0)).around(models[index].mesh.bounds());
-            let meets = |&(from, to): &(DVec3, DVec3)| (from - near).cmple(high).all() && (to + near).cmpge(low).all();
+            let meets = |&((from, to), near): &((DVec3, DVec3), f64)| {
+                (from - near).cmple(high).all() && (to + near).cmpge(low).all()
+            };
             if exact_field(solid).is_some() || begins.iter().any(meets) {
                 models[index].collide(solid)?;
             }
@@ -440,6 +452,14 @@ pub fn clearances(scene: &Scene, solids: &[SolidModel], point: DVec3) -> [f64; 2
 /// The solid that a point is inside of at the beginning, if there is one.
 pub fn solid_around<'a>(scene: &'a Scene, solids: &'a [SolidModel], point: DVec3) -> Option<&'a str> {
     distances(scene, solids, point).find(|(_, distance, _)| *distance < 0.0).map(|(name, ..)| name)
+}
+
+/// The middle of a round opening and points of its rim [m]: they must be out of all solids.
+pub fn edge_of(middle: DVec3, direction: DVec3, radius: f64) -> impl Iterator<Item = DVec3> {
+    let (across, along) = direction.normalize().any_orthonormal_pair();
+    let turned = |k: u32| DVec2::from_angle(std::f64::consts::TAU * f64::from(k) / f64::from(RIM));
+    let rim = (0..RIM).map(turned).map(move |part| middle + (across * part.x + along * part.y) * radius);
+    rim.chain([middle])
 }
 
 /// Whether two solids have the same mesh.

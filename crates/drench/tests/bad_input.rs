@@ -222,7 +222,27 @@ wetness = { threshold = 0.1, most = 0.25, fluidised = 0.22 }
     let wet_fill = dry_fill.replacen("{ kind", "{ wetness = 9, kind", 1);
     let pour = "pour = [{ position = [0, 0.3, 0], radius = 0.05, wetness = 1 }]";
     let narrow = "pour = [{ position = [0, 0.3, 0], radius = 0.005 }]";
+    let buried =
+        dry_fill.replace("[-0.1, 0, -0.1], high = [0.1, 0.1, 0.1]", "[-0.1, -0.045, -0.1], high = [0.1, -0.005, 0.1]");
+    let buried_pour = "pour = [{ position = [0.1, -0.02, 0], radius = 0.05 }]";
+    // The same gap with a faucet in it, between boxes that stand on no tank.
+    let faucet_in_gap = [
+        "[[liquid.emitter]]\nkind = \"faucet\"\nposition = [0, 0.05, 0]\nradius = 0.02\nspeed = 1\n",
+        &wall("left", -0.08),
+        &wall("right", 0.08),
+        "[[solid]]",
+    ]
+    .concat();
+    let thick = "spacing = 0.02\nviscosity = 1e5";
     let cases: &[(&str, &str, &[&str])] = &[
+        (dry_fill, &buried, &["own.toml:20:9", "about 0 grains", "move it out of solids"]),
+        (wetness, buried_pour, &["own.toml:21:22", "pour 1 is inside tank", "move it out"]),
+        (
+            "[[solid]]",
+            &faucet_in_gap,
+            &["own.toml:6:11", "right", "0.060 m wide", "make `spacing` of [liquid] smaller"],
+        ),
+        ("spacing = 0.02", thick, &["own.toml:6:11", "so thick", "set `viscosity_solver = \"implicit\"`"]),
         ("spread = 0.1", "spread = 0.34", &["own.toml:19:10", "which is no size", "make `spread` at most 0.3"]),
         ("radius = 0.01", "radius = 0.3", &["own.toml:20:9", "about 0 grains", "`radius` smaller"]),
         ("most = 0.25", "most = 0.05", &["own.toml:21:37", "hold less", "make `most` at least `threshold`"]),

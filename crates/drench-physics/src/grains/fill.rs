@@ -9,7 +9,7 @@ use crate::error::{PhysicsError, check};
 use crate::region::Region;
 use drench_geometry::neighbours::Neighbours;
 use drench_math::random::Stream;
-use glam::DVec3;
+use glam::{DVec2, DVec3};
 use rayon::prelude::*;
 
 /// Part of space that grains fill in a region: sand that was poured, not shaken.
@@ -26,10 +26,11 @@ const LOOK: usize = 10;
 const WAY: f64 = 0.4;
 /// Room between grains that are poured, over the largest diameter.
 const ROOM: f64 = 1.02;
-/// Grains that a region may hold.
+/// Grains that a region, and a body that is poured, may hold.
 pub const MOST: u64 = 20_000_000;
 /// A region without room for a single grain.
-const NONE: PhysicsError = PhysicsError::GrainCount { count: 0, fix: "make the region larger or `radius` smaller" };
+const NONE: PhysicsError =
+    PhysicsError::GrainCount { count: 0, fix: "make the region larger or `radius` smaller, or move it out of solids" };
 
 /// What the grains of a region or an opening are like at the beginning.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -209,6 +210,16 @@ pub fn count(model: &GrainModel, region: &Region, stream: Stream) -> Result<u64,
     }
 }
 
+/// Whether something holds at any of the places that grains would take in a region, by position and radius [m], before they are pushed apart.
+pub fn any_place(
+    model: &GrainModel,
+    region: &Region,
+    stream: Stream,
+    holds: impl Fn(DVec3, f64) -> bool,
+) -> Result<bool, PhysicsError> {
+    Ok(places(model, region, stream)?.any(|(position, radius)| holds(position, radius)))
+}
+
 /// A round opening that pours grains.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Opening {
@@ -236,6 +247,40 @@ impl Opening {
         check("grains in a layer", layer, "at most 1e6: make the opening smaller", |x| x <= 1e6)?;
         check("direction", self.direction.length(), "longer than nothing", |x| x > 0.0)
     }
+
+    /// Which layers leave between two times [s]: layer n leaves at start + n [`Self::pace`].
+    fn layers(&self, model: &GrainModel, (from, to): (f64, f64)) -> [f64; 2] {
+        [from, to].map(|time| ((time.min(self.stop) - self.start) / self.pace(model)).ceil().max(0.0))
+    }
+
+    /// Time from layer to layer [s].
+    fn pace(&self, model: &GrainModel) -> f64 {
+        spacing(model) / self.speed
+    }
+
+    /// Where the grains of a layer are, from its middle [m], before it is turned and they are shaken.
+    fn layer(&self, model: &GrainModel) -> impl Iterator<Item = DVec2> + use<> {
+        let (spacing, largest, radius) = (spacing(model), model.sizes().most(), self.radius);
+        let rows = ((radius - largest) / (spacing * 0.75_f64.sqrt())) as i32;
+        let columns = (radius / spacing) as i32 + 1;
+        let places = (-rows..=rows).flat_map(move |row| (-columns..=columns).map(move |column| (row, column)));
+        let place = move |(row, column): (i32, i32)| {
+            let u = spacing * (f64::from(column) + 0.5 * f64::from(row.rem_euclid(2)));
+            DVec2::new(u, spacing * 0.75_f64.sqrt() * f64::from(row))
+        };
+        places.map(place).filter(move |place| place.x.hypot(place.y) + largest <= radius)
+    }
+
+    /// How many grains leave until a time [s] if no heap stops them.
+    pub fn count(&self, model: &GrainModel, until: f64) -> u64 {
+        let [first, last] = self.layers(model, (self.start, until));
+        ((last - first) * self.layer(model).count() as f64) as u64
+    }
+}
+
+/// Distance of grains that are poured [m].
+fn spacing(model: &GrainModel) -> f64 {
+    2.0 * ROOM * model.sizes().most()
 }
 
 /// Pours what leaves an opening between two times [s]; returns how many grains. Grains that would appear in others are
@@ -249,47 +294,63 @@ pub fn pour(
     stream: Stream,
 ) -> Result<usize, PhysicsError> {
     opening.check(model)?;
-    let largest = model.sizes().most();
-    let spacing = 2.0 * ROOM * largest;
+    let (spacing, pace) = (spacing(model), opening.pace(model));
     let direction = opening.direction.normalize();
     let (across, along) = direction.any_orthonormal_pair();
-    // Layers leave at start + n spacing / speed.
-    let pace = spacing / opening.speed;
-    let layer_at = |time: f64| ((time.min(opening.stop) - opening.start) / pace).ceil().max(0.0);
-    let (first, last) = (layer_at(from), layer_at(to));
+    let ([first, last], old) = (opening.layers(model, (from, to)), state.len());
     check("layers of grains in one step", last - first, "at most 1000: use more substeps", |x| x <= 1000.0)?;
-    let mut poured = 0;
+    if first >= last {
+        return Ok(0);
+    }
+    let middle = |layer: f64| opening.position + direction * (opening.speed * (to - (opening.start + layer * pace)));
+    let (near, before) = around(model, state, opening, [middle(last - 1.0), middle(first)])?;
     for layer in first as u64..last as u64 {
         let draw = stream.child(layer);
-        let way = opening.speed * (to - (opening.start + layer as f64 * pace));
-        let middle = opening.position + direction * way;
-        let reach = opening.radius + 4.0 * largest;
-        let near: Vec<usize> =
-            (0..state.len()).filter(|&i| (state.positions[i] - middle).length_squared() < reach * reach).collect();
-        let rows = ((opening.radius - largest) / (spacing * 0.75_f64.sqrt())) as i32;
-        let columns = (opening.radius / spacing) as i32 + 1;
-        let turn = draw.range(u64::MAX, 0.0, std::f64::consts::TAU);
-        for (row, column) in (-rows..=rows).flat_map(|row| (-columns..=columns).map(move |column| (row, column))) {
-            let u = spacing * (f64::from(column) + 0.5 * f64::from(row.rem_euclid(2)));
-            let v = spacing * 0.75_f64.sqrt() * f64::from(row);
-            if u.hypot(v) + largest > opening.radius {
-                continue;
-            }
-            let (sin, cos) = turn.sin_cos();
+        let middle = middle(layer as f64);
+        let (sin, cos) = draw.range(u64::MAX, 0.0, std::f64::consts::TAU).sin_cos();
+        for DVec2 { x: u, y: v } in opening.layer(model) {
             let place = middle + across * (u * cos - v * sin) + along * (u * sin + v * cos);
             let number = u64::from(state.next_id);
             let radius = model.sizes().draw(draw.child(0), number);
             let shake = draw.child(1).direction(number) * (0.5 * spacing - radius);
             let position = place + shake * draw.child(2).uniform(number).cbrt();
-            let free = |&i: &usize| (state.positions[i] - position).length() >= state.radii[i] + radius;
-            if near.iter().all(free) {
+            let mut free = true;
+            near.for_each_near(position, |i| {
+                let i = before[i as usize] as usize;
+                free &= (state.positions[i] - position).length() >= state.radii[i] + radius;
+            });
+            if free {
                 let water = moisture * model.dry_mass(radius);
                 state.push(model, NewGrain { position, velocity: direction * opening.speed, radius, water });
-                poured += 1;
             }
         }
+        if state.len() as u64 > MOST {
+            return Err(PhysicsError::TooManyPoured { limit: MOST });
+        }
     }
-    Ok(poured)
+    Ok(state.len() - old)
+}
+
+/// Grains that those which leave an opening may meet, between the middles of the last layer and the first [m]: a search among them, and which they are. Layers have
+/// room for each other: they need not be looked at.
+fn around(
+    model: &GrainModel,
+    state: &GrainState,
+    opening: &Opening,
+    [last, first]: [DVec3; 2],
+) -> Result<(Neighbours, Vec<u32>), PhysicsError> {
+    let largest = model.sizes().most();
+    let (way, reach) = (first - last, opening.radius + 4.0 * largest);
+    let meets = |&i: &u32| {
+        let from_last = state.positions[i as usize] - last;
+        let part = (from_last.dot(way) / way.length_squared().max(f64::MIN_POSITIVE)).clamp(0.0, 1.0);
+        (from_last - way * part).length_squared() < reach * reach
+    };
+    let before: Vec<u32> = (0..state.len() as u32).filter(meets).collect();
+    let positions: Vec<DVec3> = before.iter().map(|&i| state.positions[i as usize]).collect();
+    let mut near = Neighbours::new();
+    near.rebuild(&positions, 2.0 * largest).map_err(|problem| PhysicsError::search("grains", &problem))?;
+    Ok((near, before))
 }
 
 #[cfg(test)]
@@ -332,6 +393,25 @@ mod tests {
     }
 
     #[test]
+    fn grains_fill_what_solids_leave_of_a_region() {
+        let (model, stream) = (model(), Stream::new(1, "fill"));
+        let whole = Region::Box { low: DVec3::ZERO, high: DVec3::splat(0.05) };
+        // A ball that reaches into it through a corner, and all of space.
+        let clearance = |p: DVec3| p.length() - 0.04;
+        let beside = Region::Beside { region: &whole, clearance: &clearance };
+        let grains = fill(&model, &beside, Beginning::default(), stream).unwrap();
+        let balls: Vec<_> = grains.iter().map(|g| (g.position, g.radius)).collect();
+        assert_eq!(overlaps(&balls), 0);
+        assert!(balls.iter().all(|&(p, r)| whole.depth(p) >= r && clearance(p) >= r));
+        let all = fill(&model, &whole, Beginning::default(), stream).unwrap().len() as f64;
+        let left = 1.0 - ball(0.04) / 8.0 / 0.05_f64.powi(3);
+        assert!((grains.len() as f64 / all / left - 1.0).abs() < 0.1, "{} of {all}", grains.len());
+        let nothing = Region::Beside { region: &whole, clearance: &|_| -1.0 };
+        assert!(fill(&model, &nothing, Beginning::default(), stream).is_err());
+        assert!(count(&model, &nothing, stream).is_err());
+    }
+
+    #[test]
     fn regions_that_are_empty_or_huge_are_refused() {
         let (model, stream) = (model(), Stream::new(1, "fill"));
         for high in [1e-3, 100.0, f64::NAN, -1.0] {
@@ -362,8 +442,36 @@ mod tests {
         assert!(coarse.positions.iter().zip(&fine.positions).all(|(a, b)| (*a - *b).length() < 1e-9));
         let balls: Vec<_> = coarse.positions.iter().copied().zip(coarse.radii.iter().copied()).collect();
         assert_eq!(overlaps(&balls), 0);
+        assert_eq!(opening.count(&model, 0.3), coarse.len() as u64);
         // A closed opening pours nothing more.
         let mut state = coarse.clone();
         assert_eq!(pour(&model, &mut state, &opening, 0.0, (0.2, 9.0), Stream::new(2, "pour")).unwrap(), 0);
+    }
+
+    #[test]
+    fn a_heap_holds_back_what_would_appear_in_it_and_nothing_else() {
+        let (model, stream) = (model(), Stream::new(2, "pour"));
+        let opening =
+            Opening { position: DVec3::Y, direction: DVec3::NEG_Y, radius: 0.02, speed: 1.0, start: 0.0, stop: 1.0 };
+        let poured = |low: DVec3, high: DVec3| {
+            let mut state = GrainState::default();
+            for grain in fill(&model, &Region::Box { low, high }, Beginning::default(), Stream::new(1, "fill")).unwrap()
+            {
+                state.push(&model, grain);
+            }
+            // Ten layers and more in one step.
+            let count = pour(&model, &mut state, &opening, 0.0, (0.0, 0.06), stream).unwrap();
+            let balls: Vec<_> = state.positions.iter().copied().zip(state.radii.iter().copied()).collect();
+            assert_eq!(overlaps(&balls), 0);
+            count as u64
+        };
+        let (edge, all) = (DVec3::splat(0.03), opening.count(&model, 0.06));
+        // Where the first of them have got to, and all around but not in their way.
+        let below = DVec3::new(0.0, 0.95, 0.0);
+        assert!((1..all).contains(&poured(below - edge, below + edge)));
+        for side in [DVec3::X, DVec3::NEG_X, DVec3::Z, DVec3::NEG_Z, 2.0 * DVec3::Y] {
+            let beside = DVec3::new(0.0, 0.97, 0.0) + side * 0.051;
+            assert_eq!(poured(beside - edge, beside + edge), all, "{side}");
+        }
     }
 }

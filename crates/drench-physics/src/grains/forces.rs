@@ -223,7 +223,7 @@ fn press_on<const WET: bool>(context: &Context, wet: Option<&WetLaw>, touch: &mu
     };
     let mut meeting = Meeting {
         normal,
-        // Whatever is deeper than its radius was put there, and should not be shot out.
+        // Grains begin outside of solids; what one that moves has run over is pushed no harder, however deep it is, than by an overlap of its radius.
         overlap: (radius - near.distance).min(radius) as f32,
         velocity: a.velocity() - surface.as_vec3a() + (a.spin() * lever as f32).cross(normal),
         spin: a.spin() - spin,

@@ -36,49 +36,12 @@ impl CubicSpline {
     }
 }
 
-/// The three kernels of [Mueller2003].
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MuellerKernels {
-    /// Radius of the support h [m].
-    pub support: f64,
-    poly6: f64,
-    spiky: f64,
-    viscosity: f64,
-}
-
-impl MuellerKernels {
-    /// Kernels with this support [m].
-    pub fn new(support: f64) -> Self {
-        Self {
-            support,
-            poly6: 315.0 / (64.0 * PI * support.powi(9)),
-            spiky: 15.0 / (PI * support.powi(6)),
-            viscosity: 45.0 / (PI * support.powi(6)),
-        }
-    }
-
-    /// `poly6` [1/m3] at the squared distance [m2].
-    pub fn poly6(&self, r2: f64) -> f64 {
-        self.poly6 * (self.support * self.support - r2).max(0.0).powi(3)
-    }
-
-    /// Derivative of `spiky` [1/m4].
-    pub fn spiky_slope(&self, r: f64) -> f64 {
-        -3.0 * self.spiky * (self.support - r).max(0.0).powi(2)
-    }
-
-    /// Laplacian of the viscosity kernel [1/m5].
-    pub fn laplacian(&self, r: f64) -> f64 {
-        self.viscosity * (self.support - r).max(0.0)
-    }
-}
-
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// 4π ∫ f(r) r² dr.
-    fn over_the_ball(support: f64, f: impl Fn(f64) -> f64) -> f64 {
+    pub(crate) fn over_the_ball(support: f64, f: impl Fn(f64) -> f64) -> f64 {
         let n = 20_000;
         let step = support / f64::from(n);
         (0..n).map(|i| step * (f64::from(i) + 0.5)).map(|r| 4.0 * PI * r * r * f(r) * step).sum()
@@ -89,13 +52,6 @@ mod tests {
         for support in [0.02, 1.0, 7.0] {
             let cubic = CubicSpline::new(support);
             assert!((over_the_ball(support, |r| cubic.value(r)) - 1.0).abs() < 1e-6);
-            let mueller = MuellerKernels::new(support);
-            assert!((over_the_ball(support, |r| mueller.poly6(r * r)) - 1.0).abs() < 1e-6);
-            // By parts: the integral of a kernel is −4π/3 ∫ W' r³ dr.
-            assert!((over_the_ball(support, |r| -mueller.spiky_slope(r) * r / 3.0) - 1.0).abs() < 1e-6);
-            // ∫ ∇²W r² 4π dr vanishes only with the flux through the core: for a kernel with W'(h) = 0 it is zero,
-            // so that the second moment, 6 times the norm, is the test: ∫ r² ∇²W = 6 ∫ W.
-            assert!((over_the_ball(support, |r| mueller.laplacian(r) * r * r / 6.0) - 1.0).abs() < 1e-6);
         }
     }
 

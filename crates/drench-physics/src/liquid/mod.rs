@@ -39,7 +39,7 @@ mod walls;
 mod tests;
 
 pub use material::Material;
-pub use pace::{Velocities, longest_step};
+pub use pace::{Limit, Velocities, longest_step};
 pub use state::{Droplet, LiquidState};
 pub use step::{LiquidScratch, Tally, solve};
 pub use walls::sample_volumes;
@@ -127,7 +127,16 @@ impl LiquidModel {
         match &self.method {
             Method::Dfsph(parameters) => parameters.check(),
             Method::Mueller2003(parameters) => parameters.check(),
+        }?;
+        let step = pace::viscous_step(self);
+        if step < self.limits.shortest {
+            let fix = match self.method {
+                Method::Dfsph(_) => "set `viscosity_solver = \"implicit\"`",
+                Method::Mueller2003(_) => "set `method = \"dfsph\"` and `viscosity_solver = \"implicit\"`",
+            };
+            return Err(PhysicsError::TooThick { step, shortest: self.limits.shortest, fix });
         }
+        Ok(())
     }
 
     /// Mass of a particle at rest, ρ0 d³ [kg].

@@ -31,6 +31,19 @@ const LATTICE: f64 = 2.207;
 /// How many times farther particles may go past what they do not feel yet than past their neighbours.
 const FREE: f64 = 2.5;
 
+/// What a step may be no longer for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Particles pass each other and what is around them.
+    Motion,
+    /// Capillary waves.
+    Tension,
+    /// Viscosity that is solved explicitly.
+    Viscosity,
+    /// Sound, which only `mueller2003` has.
+    Sound,
+}
+
 /// The range of some velocities: a box.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Velocities {
@@ -69,13 +82,13 @@ impl Velocities {
     }
 }
 
-/// The longest step that is still stable and accurate [s] among others of these velocities, and whether it should be even shorter.
+/// The longest step that is still stable and accurate [s] among others of these velocities, and what asks for an even shorter one, if anything does.
 pub fn longest_step(
     model: &LiquidModel,
     state: &LiquidState,
     gravity: DVec3,
     others: Velocities,
-) -> Result<(f64, bool), PhysicsError> {
+) -> Result<(f64, Option<Limit>), PhysicsError> {
     let (d, material, limits) = (model.spacing, &model.material, &model.limits);
     let speed = speed(state)?;
     let fastest =
@@ -90,20 +103,30 @@ pub fn longest_step(
     let (gravity, reach) = (gravity.length(), limits.cfl * d);
     let root = (passing * passing + 4.0 * gravity * reach).sqrt();
     longest = longest.min(2.0 * reach / (passing + root).max(f64::MIN_POSITIVE));
+    let mut limit = Limit::Motion;
+    let mut shorten = |length: f64, reason: Limit| {
+        if length < longest {
+            (longest, limit) = (length, reason);
+        }
+    };
     if material.surface_tension > 0.0 {
         // Capillary waves of two spacings [Brackbill1992].
         let period = (material.density * d.powi(3) / (std::f64::consts::TAU * material.surface_tension)).sqrt();
-        longest = longest.min(0.5 * period);
+        shorten(0.5 * period, Limit::Tension);
     }
-    if material.viscosity > 0.0 && matches!(model.viscosity, viscosity::Solver::Explicit) {
-        longest = longest.min(0.1 * d * d / material.kinematic_viscosity());
-    }
+    shorten(viscous_step(model), Limit::Viscosity);
     if let Method::Mueller2003(parameters) = &model.method {
-        longest = longest.min(limits.cfl * model.support() / (parameters.stiffness.sqrt() + speed));
-        longest = longest.min(0.05 * model.support().powi(2) / material.kinematic_viscosity().max(1e-300));
+        shorten(limits.cfl * model.support() / (parameters.stiffness.sqrt() + speed), Limit::Sound);
     }
     let longest = longest.min(limits.longest);
-    Ok((longest.max(limits.shortest), longest < limits.shortest))
+    Ok((longest.max(limits.shortest), (longest < limits.shortest).then_some(limit)))
+}
+
+/// The longest step in which viscosity is stable [s].
+pub(crate) fn viscous_step(model: &LiquidModel) -> f64 {
+    let (d, viscosity) = (model.spacing, model.material.kinematic_viscosity());
+    let implicit = matches!((&model.method, &model.viscosity), (Method::Dfsph(_), viscosity::Solver::Implicit { .. }));
+    if implicit || viscosity == 0.0 { f64::INFINITY } else { 0.1 * d * d / viscosity }
 }
 
 /// The largest s [m/s] of particles at distances d [m] in a liquid of this density [kg/m3].
@@ -156,6 +179,11 @@ mod tests {
         assert!((longest(&state, Velocities::STILL) - 0.001).abs() < 1e-12);
         state.stir = 50.0;
         assert!((longest(&state, Velocities::STILL) - 0.004 / 5.0).abs() < 1e-12);
+        // Particles of a twentieth of a millimetre would need shorter steps than there are: for their surface, and for their motion if they are fast.
+        let tiny = LiquidModel::water(5e-5);
+        let hurried = |state: &LiquidState| longest_step(&tiny, state, DVec3::ZERO, Velocities::STILL).unwrap().1;
+        assert_eq!(hurried(&LiquidState::default()), Some(Limit::Tension));
+        assert_eq!(hurried(&state), Some(Limit::Motion));
         state.velocities[2].x = f64::NAN;
         assert!(longest_step(&model, &state, DVec3::ZERO, Velocities::STILL).is_err());
     }

@@ -125,11 +125,6 @@ impl LiquidState {
         mass
     }
 
-    /// Removes particles lighter than `least` [kg]; gives what was left of them [kg], for whoever took the rest.
-    pub fn remove_lighter(&mut self, least: f64) -> f64 {
-        self.remove(|drop| drop.mass < least)
-    }
-
     /// Brings the particles into this order. The buffer's memory is reused.
     pub(crate) fn reorder(&mut self, order: &[u32], buffer: &mut Reorder) {
         permute(&mut self.positions, order, &mut buffer.vectors);
@@ -187,7 +182,7 @@ mod tests {
         assert_eq!(state.add(&drops(1)), 0.1);
         assert_eq!(state.ids.last(), Some(&100));
         state.masses[5] = 1e-9;
-        assert_eq!((state.remove_lighter(1e-6), state.len()), (1e-9, 66));
+        assert_eq!((state.remove(|drop| drop.mass < 1e-6), state.len()), (1e-9, 66));
     }
 
     #[test]

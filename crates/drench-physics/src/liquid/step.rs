@@ -7,7 +7,7 @@ use super::floaters::Floaters;
 use super::guard::Guard;
 use super::kernel::CubicSpline;
 use super::mueller2003::{self, Springy};
-use super::pace::{Velocities, longest_step, stir};
+use super::pace::{Limit, Velocities, longest_step, stir};
 use super::rows::{Kernel8, PIECE, Search};
 use super::state::{LiquidState, Reorder, permute};
 use super::tension::{Surface, Tension};
@@ -73,8 +73,8 @@ pub struct Tally {
     pub divergence_error: f64,
     /// Solves that stopped before they were exact enough.
     pub unconverged: u32,
-    /// Steps that should have been shorter than the shortest allowed.
-    pub hurried: u32,
+    /// Why a step should have been shorter than the shortest allowed, if one should.
+    pub hurried: Option<Limit>,
     /// How often the guard put a particle back.
     pub guarded: u32,
     /// Largest speed at the end [m/s].
@@ -139,7 +139,7 @@ pub fn solve(
         };
         tally.guarded += step.guard(&guard, state, scratch, reactions);
         tally.steps += 1;
-        tally.hurried += u32::from(hurried);
+        tally.hurried = tally.hurried.or(hurried);
         tally.shortest = tally.shortest.min(length);
         tally.longest = tally.longest.max(length);
         if steps <= 1.0 {
@@ -398,14 +398,20 @@ impl Step<'_, '_> {
         surface.pull(&tension, fields, neighbours, &state.positions, both);
     }
 
-    /// Viscosity, and the calming of what velocities are not smooth.
-    fn apply_viscosity(&self, scratch: &mut LiquidScratch) -> u32 {
-        let LiquidScratch { fields, walls, wall_impulses, .. } = scratch;
+    /// Calms what velocities are not smooth.
+    fn calm(&self, fields: &mut Fields) {
         let (d, density) = (self.model.spacing, self.frame.density);
         viscosity::prepare(fields, density as f32);
         let calming = 2.0 * viscosity::CALMING * d * self.dt / density;
         let slow = calming * (self.surroundings.gravity.length() * d).sqrt();
         viscosity::calm(fields, density as f32, slow as f32, calming as f32);
+    }
+
+    /// Viscosity, and the calming.
+    fn apply_viscosity(&self, scratch: &mut LiquidScratch) -> u32 {
+        let LiquidScratch { fields, walls, wall_impulses, .. } = scratch;
+        let (d, density) = (self.model.spacing, self.frame.density);
+        self.calm(fields);
         let nu = self.model.material.kinematic_viscosity();
         if nu == 0.0 {
             return 0;
@@ -487,6 +493,7 @@ impl Step<'_, '_> {
     ) {
         self.fall(state, scratch);
         self.apply_tension(state, scratch);
+        self.calm(&mut scratch.fields);
         self.apply_drag(scratch);
         let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
         let springy = Springy {
@@ -503,7 +510,8 @@ impl Step<'_, '_> {
         }
         let pressures = state.pressures.iter_mut().zip(&fields.kappa);
         pressures.for_each(|(pressure, kappa)| *pressure = kappa / self.dt as f32);
-        give_velocities(state, &fields.v, &scratch.before);
+        collect_pressure(scratch);
+        give_velocities(state, &scratch.fields.v, &scratch.before);
         let moves = state.positions.par_iter_mut().zip(&state.velocities);
         moves.with_min_len(PIECE).for_each(|(position, velocity)| *position += *velocity * self.dt);
     }

@@ -496,6 +496,41 @@ fn bad_input_is_an_error_and_never_a_panic() {
 }
 
 #[test]
+fn liquid_too_thick_for_the_shortest_step_is_refused_unless_it_is_implicit() {
+    let honey = LiquidModel { material: Material::HONEY, ..LiquidModel::water(3e-4) };
+    let problem = honey.check().unwrap_err().to_string();
+    assert!(problem.contains("9.1e-7 s") && problem.contains("viscosity_solver = \"implicit\""), "{problem}");
+    let springy = Method::Mueller2003(mueller2003::Parameters::default());
+    assert!(LiquidModel { method: springy, ..honey }.check().unwrap_err().to_string().contains("\"dfsph\""));
+    let implicit = viscosity::Solver::Implicit { error: 1e-3, most_iterations: 100 };
+    LiquidModel { viscosity: implicit, ..honey }.check().unwrap();
+    LiquidModel { spacing: 1e-3, ..honey }.check().unwrap();
+}
+
+#[test]
+fn balls_of_springy_liquid_that_collide_gain_no_energy() {
+    let springy = Method::Mueller2003(mueller2003::Parameters::default());
+    let model = LiquidModel { method: springy, ..LiquidModel::water(0.01) };
+    let portion = Portion { spacing: model.spacing, mass: model.particle_mass() };
+    let mut state = LiquidState::default();
+    for side in [-1.0, 1.0] {
+        let centre = DVec3::X * side * 0.06;
+        let inside = |p: DVec3| (p - centre).length() < 0.05;
+        state.add(&fill(&portion, [centre - 0.05, centre + 0.05], DVec3::X * -side, 1_000_000, inside).unwrap());
+    }
+    let (mut scratch, start) = (LiquidScratch::default(), state.kinetic_energy());
+    for step in 0..15 {
+        let weightless = Surroundings::empty(DVec3::ZERO);
+        solve(&model, &mut state, &mut scratch, &weightless, &mut Reactions::default(), 1e-2).unwrap();
+        // With densities by one kernel and forces by the slope of another they came to 1.3 times what they had.
+        let left = state.kinetic_energy() / start;
+        assert!(left < 1.01, "{left} after step {step}");
+    }
+    // Nor do they stop where they meet: a sheet flies apart.
+    assert!(state.kinetic_energy() > 0.6 * start, "{}", state.kinetic_energy() / start);
+}
+
+#[test]
 fn particles_at_one_place_do_no_harm() {
     let model = LiquidModel::water(0.02);
     let mut state = block(&model, DVec3::ZERO, DVec3::splat(0.06));

@@ -257,8 +257,3 @@ impl Meniscus {
         }
     }
 }
-
-/// Mass of water that fills the voids between grains, over their dry mass, at a part of solid volume: how `most` is found.
-pub fn saturation(solid_part: f64, density: f64, liquid_density: f64) -> f64 {
-    (1.0 - solid_part) / solid_part * liquid_density / density
-}

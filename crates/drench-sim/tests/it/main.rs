@@ -3,6 +3,7 @@
 mod bodies;
 mod deforming;
 mod estimate;
+mod grains;
 mod held_tips;
 mod liquid;
 mod wet_hair;
