@@ -418,7 +418,7 @@ mod tests {
 
     fn in_cells(capsules: &[Capsule]) -> Vec<[u32; 2]> {
         let mut search = Search::default();
-        search.in_cells(capsules);
+        search.in_cells(capsules, usize::MAX);
         assert!(search.memory() < 10_000_000);
         let overlap = |pair: &[u32; 2]| overlap(pair.map(|index| &capsules[index as usize]));
         search.runs().iter().flatten().copied().filter(overlap).collect()
