@@ -8,7 +8,7 @@ use crate::world::{Model, State, StrandBody};
 use drench_physics::PhysicsError;
 use drench_physics::collision::{Body, Collisions, Parameters};
 use drench_physics::cords::{CordState, follow};
-use drench_physics::strands::{Method, StrandModel, StrandScratch, Tip};
+use drench_physics::strands::{Method, StrandModel, StrandScratch, Tip, Wet};
 use drench_scene as scene;
 use drench_scene::{Continuous, Scene};
 
@@ -139,8 +139,7 @@ pub fn resolve(
 /// Inverse masses of a groom with the water in it, from those of the dry one [1/kg].
 fn weigh(dry: &[f64], strands: &StrandScratch, wet: &mut Vec<f64>) {
     wet.clear();
-    let loads = strands.wet.iter().map(|wet| f64::from(wet.load)).chain(std::iter::repeat(1.0));
-    wet.extend(dry.iter().zip(loads).map(|(dry, load)| dry / load));
+    wet.extend(dry.iter().zip(Wet::loads(&strands.wet)).map(|(dry, load)| dry / f64::from(load)));
 }
 
 /// Inverse masses of a groom's vertices; 0 where it is held.

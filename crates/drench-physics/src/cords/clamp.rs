@@ -65,7 +65,7 @@ impl Clamp {
     }
 
     /// Where it holds its vertex: in the frame of the body that does, or in the world.
-    fn anchor(&self) -> (DVec3, Option<usize>) {
+    pub(super) fn anchor(&self) -> (DVec3, Option<usize>) {
         match self.holder {
             Holder::World { position } => (position, None),
             Holder::Body { index, anchor } => (anchor, Some(index)),

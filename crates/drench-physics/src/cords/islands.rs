@@ -8,7 +8,7 @@
 //! anyway ([`super::touch`]).
 
 use super::Cords;
-use super::clamp::{Bodies, Holder};
+use super::clamp::Bodies;
 use crate::error::{PhysicsError, check};
 use crate::rigid::Push;
 use crate::strands::Environment;
@@ -94,11 +94,7 @@ fn islands(cords: &[Cords]) -> Vec<usize> {
     // Which was the last that each body was found to hold.
     let mut held = std::collections::BTreeMap::new();
     for (index, cords) in cords.iter().enumerate() {
-        let holders = cords.clamps.iter().filter_map(|clamp| match clamp.holder {
-            Holder::Body { index, .. } => Some(index),
-            Holder::World { .. } => None,
-        });
-        for body in holders {
+        for body in cords.clamps.iter().filter_map(|clamp| clamp.anchor().1) {
             if let Some(other) = held.insert(body, index) {
                 let [a, b] = [root(&parents, index), root(&parents, other)];
                 parents[a.max(b)] = a.min(b);

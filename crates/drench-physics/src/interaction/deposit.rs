@@ -102,8 +102,7 @@ impl Deposit {
     ) {
         let inverse_cell = 1.0 / interaction.cell;
         let unit = (1.0 / (interaction.reference * interaction.cell)) as f32;
-        let loads = wet.iter().map(|wet| wet.load).chain(std::iter::repeat(1.0));
-        for (((position, velocity), mass), load) in positions.iter().zip(velocities).zip(masses).zip(loads) {
+        for (((position, velocity), mass), load) in positions.iter().zip(velocities).zip(masses).zip(Wet::loads(wet)) {
             self.add(*position, *velocity, mass * load * unit, inverse_cell);
         }
     }

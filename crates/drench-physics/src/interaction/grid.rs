@@ -133,8 +133,7 @@ impl Grid {
         chunks.for_each(|(chunk, (velocities, positions))| {
             let mut last = (Key::MAX, 0);
             let wet = wet.get(chunk * CHUNK..).unwrap_or_default();
-            let loads = wet.iter().map(|wet| f64::from(wet.load)).chain(std::iter::repeat(1.0));
-            for ((velocity, position), load) in velocities.iter_mut().zip(positions).zip(loads) {
+            for ((velocity, position), load) in velocities.iter_mut().zip(positions).zip(Wet::loads(wet)) {
                 let Some(spot) = Spot::new(*position, inverse_cell) else { continue };
                 let tile = key(spot.tile);
                 if last.0 != tile {
@@ -146,7 +145,7 @@ impl Grid {
                 *velocity += (grid_velocity - *velocity) * blend;
                 let strength = match interaction.gradient {
                     // Water makes strands heavier, not more of them: they push no harder, and give way as slowly as they are heavy.
-                    Gradient::Plain => push / load,
+                    Gradient::Plain => push / f64::from(load),
                     Gradient::Normalised => push / (gradient.length_squared() + softening).sqrt(),
                 };
                 *velocity -= gradient * strength;

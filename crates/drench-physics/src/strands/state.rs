@@ -83,6 +83,11 @@ pub struct Wet {
 impl Wet {
     /// Nothing.
     pub const DRY: Self = Self { load: 1.0, stiffness: 1.0, change: 0.0 };
+
+    /// The load of every vertex; 1 for those, perhaps all, that nothing is known of.
+    pub fn loads(wet: &[Self]) -> impl Iterator<Item = f32> {
+        wet.iter().chain(std::iter::repeat(&Self::DRY)).map(|wet| wet.load)
+    }
 }
 
 impl StrandScratch {
