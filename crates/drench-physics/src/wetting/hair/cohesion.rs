@@ -11,8 +11,8 @@
 //!
 //! The text's force (21) would be explicit: stiff on hairs that weigh micrograms. Here a bridge asks for a velocity: that at which (21) closes a gap
 //! against the film's drag, (R - g) / [`CLOSING`], and no more than g over [`TOUCHING`] steps, which ends in contact. Bridges act one after the other,
-//! each on what those before it have left (a sweep of Gauss and Seidel): each gets the velocity that it asks for with the masses as they are, or gives all
-//! of its force, whatever the step; and what one side gains the other loses. Nearer ones act later.
+//! each on what those before it have left (sweeps of Gauss and Seidel): each gets the velocity that it asks for with the masses as they are, or gives all
+//! of its force in all sweeps together, whatever the step; and what one side gains the other loses. Nearer ones act later.
 //!
 //! That the nearer neighbour pulls more is what makes clumps: a strand amid others that pull more the farther they are, or all alike, stays where it is.
 //!
@@ -32,8 +32,14 @@ use wide::f32x8;
 pub(super) const BRIDGES: usize = 4;
 /// No bridge.
 pub(super) const NONE: u32 = u32::MAX;
-/// Every how many steps a strand looks for new bridges; where a vertex holds two or more it can wait twice as long.
-const PATIENCE: u32 = 8;
+/// Every how long a strand looks for new bridges [s]; where a vertex holds two or more it can wait twice as long. Strands that cling come nearer to
+/// others by a good part of a millimetre meanwhile.
+const PATIENCE: f64 = 0.02;
+/// Time for which one sweep over the bridges is enough [s]: in it, what a bridge gives to one strand of a clump goes to the next ones. In a longer
+/// step there are more sweeps, or clumps would be the smaller the longer it is.
+const SWEEP: f64 = 2.5e-3;
+/// Sweeps in a step at most.
+const SWEEPS: f64 = 8.0;
 /// Part of the room for water that must be filled, on average, for two strands to cling.
 const LEAST: f64 = 0.02;
 /// Time in which a bridge closes its gap [s]. Where bridges cannot all close, as in the middle of a clump, shorter ones would make it tremble.
@@ -93,6 +99,8 @@ struct Bond {
     speed: f32,
     /// The most it pulls in this step [N s].
     most: f32,
+    /// What it has pushed the vertex away by so far in this step [N s]; negative if it has pulled.
+    given: f32,
     /// From the segment to the vertex, of length 1.
     normal: Vec3,
 }
@@ -101,7 +109,7 @@ impl Bond {
     /// Velocities of the vertex and of both ends of the segment [m/s], of these inverse masses [1/kg], once it has acted. It slows what slides by
     /// the part `slowed`.
     #[inline(always)]
-    fn act(&self, [a, b, c]: [DVec3; 3], inverse_masses: [f64; 3], slowed: f64) -> [DVec3; 3] {
+    fn act(&mut self, [a, b, c]: [DVec3; 3], inverse_masses: [f64; 3], slowed: f64) -> [DVec3; 3] {
         let t = f64::from(self.place);
         let [i, j, k] = [inverse_masses[0], (1.0 - t) * inverse_masses[1], t * inverse_masses[2]];
         let answer = i + (1.0 - t) * j + t * k;
@@ -110,12 +118,15 @@ impl Bond {
         let (normal, speed, pull) = (self.normal.as_dvec3(), f64::from(self.speed), f64::from(self.most));
         let relative = a - (b * (1.0 - t) + c * t);
         let parting = relative.dot(normal);
-        let wanted = (-speed - parting) * mass;
+        let given = f64::from(self.given);
+        let wanted = given + (-speed - parting) * mass;
         // Out of an overlap by any force.
         let most = if speed < 0.0 && wanted > 0.0 { f64::INFINITY } else { pull };
+        let push = wanted.clamp(-pull, most);
+        self.given = push as f32;
         let slide = (relative - normal * parting) * (-slowed * mass);
         let slide = slide * (pull / slide.length_squared().sqrt().max(1e-300)).min(1.0);
-        let impulse = normal * wanted.clamp(-pull, most) + slide;
+        let impulse = normal * (push - given) + slide;
         [a + impulse * i, b - impulse * j, c - impulse * k]
     }
 }
@@ -319,7 +330,8 @@ pub fn cling(
     work.coat(hair, water, strands.radii);
     work.part(hair);
     let scene = Scene { hair, grid, cohesion, coats: &work.coats, lanes: &work.lanes, strands: &strands, thickest, dt };
-    let phase = water.phase % (2 * PATIENCE);
+    let patience = (PATIENCE / dt).round().clamp(1.0, 1e6) as u32;
+    let phase = water.phase;
     water.phase = water.phase.wrapping_add(1);
     let Work { bonds, parts, .. } = work;
     bonds.resize_with(PARTS, Default::default);
@@ -332,7 +344,7 @@ pub fn cling(
             };
             scene.keep(i, bridges, &mut enter);
             let held = bridges.iter().filter(|&&bridge| bridge != NONE).count();
-            let every = if held < 2 { PATIENCE } else { 2 * PATIENCE };
+            let every = if held < 2 { patience } else { 2 * patience };
             if held < BRIDGES && hair.strands[i] % every == phase % every {
                 scene.look_around(i, bridges, &mut enter);
             }
@@ -372,41 +384,60 @@ impl Work {
         self.parts.extend((0..=PARTS).map(|part| hair.offsets[strands * part / PARTS] as usize));
     }
 
-    /// Lets the bonds act one after the other, each on what those before it have left: nearer ones later, so that strands go to the nearer and none
+    /// Lets the bonds act one after the other, sweep by sweep, each on what those before it have left: nearer ones later, so that strands go to the nearer and none
     /// draws them into each other. Parts meet in pairs as in a tournament: no two threads move the same strand, and the order does not depend on them.
-    fn act(&self, strands: Clinging, dt: f64) {
+    fn act(&mut self, strands: Clinging, dt: f64) {
         let Self { bonds, parts, .. } = self;
+        let parts = &*parts;
         let Clinging { velocities, inverse_masses, .. } = strands;
-        let slowed = dt / (dt + SLIDING);
+        let sweeps = (dt / SWEEP).round().clamp(1.0, SWEEPS) as u32;
         let masses = |bond: &Bond| {
             let (i, j) = (bond.vertex as usize, bond.segment as usize);
             [inverse_masses[i], inverse_masses[j - 1], inverse_masses[j]]
         };
-        let mut players: Vec<(usize, &mut [DVec3])> = cut(parts, velocities).into_iter().enumerate().collect();
-        for nearness in 0..=NEARER.len() {
-            players.par_iter_mut().for_each(|(part, velocities)| {
-                let first = parts[*part];
-                for bond in &bonds[*part][nearness][*part] {
-                    let (i, j) = (bond.vertex as usize - first, bond.segment as usize - first);
-                    [velocities[i], velocities[j - 1], velocities[j]] =
-                        bond.act([velocities[i], velocities[j - 1], velocities[j]], masses(bond), slowed);
-                }
-            });
-            for _ in 1..PARTS {
-                let (left, right) = players.split_at_mut(PARTS / 2);
-                left.par_iter_mut().zip(right.par_iter_mut().rev()).for_each(|((a, left), (b, right))| {
-                    between(&bonds[*a][nearness][*b], [parts[*a], parts[*b]], left, right, &masses, slowed);
-                    between(&bonds[*b][nearness][*a], [parts[*b], parts[*a]], right, left, &masses, slowed);
+        let mut players: Vec<Player> = cut(parts, velocities)
+            .into_iter()
+            .zip(bonds)
+            .enumerate()
+            .map(|(part, (velocities, bonds))| Player { part, velocities, bonds })
+            .collect();
+        for sweep in 0..sweeps {
+            // Once a step: the film is slow to answer.
+            let slowed = if sweep == 0 { dt / (dt + SLIDING) } else { 0.0 };
+            for nearness in 0..=NEARER.len() {
+                players.par_iter_mut().for_each(|Player { part, velocities, bonds }| {
+                    let first = parts[*part];
+                    for bond in &mut bonds[nearness][*part] {
+                        let (i, j) = (bond.vertex as usize - first, bond.segment as usize - first);
+                        [velocities[i], velocities[j - 1], velocities[j]] =
+                            bond.act([velocities[i], velocities[j - 1], velocities[j]], masses(bond), slowed);
+                    }
                 });
-                players[1..].rotate_right(1);
+                for _ in 1..PARTS {
+                    let (left, right) = players.split_at_mut(PARTS / 2);
+                    left.par_iter_mut().zip(right.par_iter_mut().rev()).for_each(|(left, right)| {
+                        let (a, b) = (left.part, right.part);
+                        let (mine, others) = (&mut left.bonds[nearness][b], &mut right.bonds[nearness][a]);
+                        between(mine, [parts[a], parts[b]], left.velocities, right.velocities, &masses, slowed);
+                        between(others, [parts[b], parts[a]], right.velocities, left.velocities, &masses, slowed);
+                    });
+                    players[1..].rotate_right(1);
+                }
             }
         }
     }
 }
 
+/// A part of the hair as it meets the others.
+struct Player<'a> {
+    part: usize,
+    velocities: &'a mut [DVec3],
+    bonds: &'a mut Bonds,
+}
+
 /// Lets bonds act between vertices and segments of two parts that begin at these vertices.
 fn between(
-    bonds: &[Bond],
+    bonds: &mut [Bond],
     [first, other]: [usize; 2],
     vertices: &mut [DVec3],
     segments: &mut [DVec3],
@@ -593,6 +624,7 @@ impl Scene<'_> {
             place: meeting.place as f32,
             speed: speed as f32,
             most: (self.cohesion.pull * way.length_squared().sqrt() * strength * self.dt) as f32,
+            given: 0.0,
             normal: normal.as_vec3(),
         };
         enter(NEARER.iter().filter(|&&part| gap < part * reach).count(), bond);
