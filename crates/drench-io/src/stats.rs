@@ -64,7 +64,7 @@ pub struct BodyStats {
     /// Height of the centre of mass of strands [m].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<f64>,
-    /// Centre of mass of strands [m].
+    /// Centre of mass of strands, liquid or grains, without the water that they hold [m].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub centre: Option<Point>,
     /// Mean distance of strands from root to tip over their length: 1 is straight.

@@ -2,7 +2,7 @@
 
 use crate::grains::GrainBody;
 use crate::world::{Model, State};
-use drench_io::stats::{BodyStats, Extent, ParticleStats};
+use drench_io::stats::{BodyStats, Extent, ParticleStats, Point};
 use drench_math::ordered;
 use drench_physics::grains::{GrainState, heap};
 use glam::DVec3;
@@ -46,7 +46,8 @@ pub fn measure(model: &Model, state: &State) -> Figures {
             extent: extent(liquid.positions.iter().copied()),
             ..ParticleStats::default()
         };
-        let stats = BodyStats { speed_max, particles: Some(particles), ..BodyStats::default() };
+        let centre = centre(&liquid.positions, |i| liquid.masses[i]);
+        let stats = BodyStats { speed_max, centre, particles: Some(particles), ..BodyStats::default() };
         figures.bodies.insert("liquid".to_owned(), stats);
     }
     for (body, grains) in model.grains.iter().zip(&state.grains) {
@@ -75,7 +76,15 @@ fn grain_figures(body: &GrainBody, grains: &GrainState) -> BodyStats {
         wet_part = Some(wet.len() as f64 / grains.len().max(1) as f64);
         particles.wet = (!wet.is_empty()).then(|| extent(wet.into_iter()));
     }
-    BodyStats { wet_part, particles: Some(particles), ..BodyStats::default() }
+    let centre = centre(&grains.positions, |i| body.model.dry_mass(grains.sizes[i]));
+    BodyStats { wet_part, centre, particles: Some(particles), ..BodyStats::default() }
+}
+
+/// Centre of these masses [kg], if there are any.
+fn centre(positions: &[DVec3], mass: impl Fn(usize) -> f64 + Sync) -> Option<Point> {
+    let total = ordered::sum(positions.len(), &mass);
+    let mean = |axis: usize| ordered::sum(positions.len(), |i| mass(i) * positions[i][axis]) / total;
+    (total > 0.0).then(|| Point { x: mean(0), y: mean(1), z: mean(2) })
 }
 
 /// A box around points; nothing is at the origin.

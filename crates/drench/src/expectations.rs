@@ -22,7 +22,11 @@ fn outcome<'a>(expectation: &'a Expectation, stats: &[FrameStats]) -> Outcome<'a
     // Half a microsecond of grace: the time of a frame is a rounded number too.
     let until = expectation.until.unwrap_or(f64::INFINITY) + 5e-7;
     let counts = |stats: &&FrameStats| (expectation.from - 5e-7..=until).contains(&stats.time);
-    let values: Vec<f64> = stats.iter().filter(counts).filter_map(|stats| stats.figure(&expectation.that)).collect();
+    let value = |stats: &FrameStats| {
+        let less = expectation.less.as_ref().map_or(Some(0.0), |less| stats.figure(less))?;
+        Some(stats.figure(&expectation.that)? - less)
+    };
+    let values: Vec<f64> = stats.iter().filter(counts).filter_map(value).collect();
     // How far a value is outside its bounds; negative inside.
     let excess = |value: f64| {
         let above = expectation.at_most.map_or(f64::NEG_INFINITY, |bound| value - bound);
@@ -43,6 +47,12 @@ fn outcome<'a>(expectation: &'a Expectation, stats: &[FrameStats]) -> Outcome<'a
 }
 
 impl Outcome<'_> {
+    /// The figure that was looked at, or the two whose difference was.
+    pub fn figure(&self) -> String {
+        let Expectation { that, less, .. } = self.expectation;
+        less.as_ref().map_or_else(|| that.clone(), |less| format!("{that} - {less}"))
+    }
+
     /// What was expected, in words.
     pub fn bounds(&self) -> String {
         match (self.expectation.at_least, self.expectation.at_most) {
@@ -66,10 +76,10 @@ impl Outcome<'_> {
     }
 
     pub fn to_json(&self) -> Value {
-        let Expectation { that, over, from, until, at_least, at_most, because } = self.expectation;
+        let Expectation { that, less, over, from, until, at_least, at_most, because } = self.expectation;
         json!({
-            "that": that, "over": over.word(), "from": from, "until": until, "at_least": at_least, "at_most": at_most,
-            "got": self.got, "pass": self.pass, "because": because,
+            "that": that, "less": less, "over": over.word(), "from": from, "until": until, "at_least": at_least,
+            "at_most": at_most, "got": self.got, "pass": self.pass, "because": because,
         })
     }
 }
@@ -79,7 +89,7 @@ pub fn table(outcomes: &[Outcome]) -> String {
     let row = |outcome: &Outcome| {
         vec![
             if outcome.pass { "pass" } else { "FAIL" }.to_owned(),
-            outcome.expectation.that.clone(),
+            outcome.figure(),
             outcome.over(),
             outcome.bounds(),
             outcome.got.map_or_else(|| "no such figure".to_owned(), text::figure),
@@ -99,7 +109,7 @@ mod tests {
 
     fn expect(over: Over, at_least: Option<f64>, at_most: Option<f64>) -> Expectation {
         let (that, because) = ("speed_max".into(), String::new());
-        Expectation { that, over, from: 0.0, until: None, at_least, at_most, because }
+        Expectation { that, less: None, over, from: 0.0, until: None, at_least, at_most, because }
     }
 
     #[test]
@@ -141,6 +151,21 @@ mod tests {
             assert_eq!(outcome(&expectation, &stats).got, Some(got), "{from}");
         }
         assert!(!outcome(&within(1.0, None), &stats).pass);
+    }
+
+    #[test]
+    fn of_two_figures_the_difference_in_each_frame_counts() {
+        let mut stats = stats(&[1.0, 4.0, 2.0]);
+        stats.iter_mut().zip([0.5, 3.8, 0.0]).for_each(|(stats, depth)| stats.penetration_max = depth);
+        let mut expectation = expect(Over::EveryFrame, Some(0.15), None);
+        expectation.less = Some("penetration_max".into());
+        let least = outcome(&expectation, &stats);
+        assert!(least.pass && (least.got.unwrap() - 0.2).abs() < 1e-12, "{:?}", least.got);
+        expectation.at_least = Some(0.25);
+        assert!(!outcome(&expectation, &stats).pass);
+        assert!(table(&evaluate(std::slice::from_ref(&expectation), &stats)).contains("speed_max - penetration_max"));
+        expectation.less = Some("strain.max".into());
+        assert!(!outcome(&expectation, &stats).pass, "what is not there cannot be compared");
     }
 
     #[test]

@@ -13,6 +13,8 @@ section! {
         /// A figure of stats.jsonl, such as "strain.max", "penetration_max", "speed_max", "counts.strands" or
         /// "bodies.NAME.strain.max" of one groom.
         pub that: String = text().required(),
+        /// Another such figure, which is taken from it frame by frame: bounds are for what is left.
+        pub less: Option<String> = text().optional_as("nothing is taken off"),
         /// Which of its values over the run are meant.
         pub over: Over = word().or(Over::EveryFrame),
         /// Time from which frames count [s].
@@ -53,17 +55,21 @@ const FIGURES: &[&str] = &[
     "energy.gravitational",
     "water.error",
     "water.",
+    "compression.",
     "counts.",
     "stages.",
     "bodies.",
 ];
 
 fn check_expectation(expect: &Expectation, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
-    let known = |figure: &str| figure == expect.that || (figure.ends_with('.') && expect.that.starts_with(figure));
-    if !FIGURES.iter().any(|figure| known(figure)) {
-        let at = table.get("that").map_or(place, |node| node.place);
-        let help = suggestion(&expect.that, FIGURES.iter().copied());
-        reader.error(at, format!("no figure is called `{}`", crate::tree::shorten(&expect.that)), help);
+    for (key, named) in [("that", Some(&expect.that)), ("less", expect.less.as_ref())] {
+        let Some(named) = named else { continue };
+        let known = |figure: &&str| *figure == named || (figure.ends_with('.') && named.starts_with(*figure));
+        if !FIGURES.iter().any(known) {
+            let at = table.get(key).map_or(place, |node| node.place);
+            let help = suggestion(named, FIGURES.iter().copied());
+            reader.error(at, format!("no figure is called `{}`", crate::tree::shorten(named)), help);
+        }
     }
     if let Some(until) = expect.until
         && until < expect.from

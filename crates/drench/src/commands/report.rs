@@ -187,7 +187,7 @@ fn expected(outcomes: &[Outcome], out: &mut String) {
         let verdict = if outcome.pass { "pass" } else { "<span class=\"fail\">FAIL</span>" };
         let got = outcome.got.map_or("nothing".to_owned(), text::figure);
         let because = escaped(&outcome.expectation.because);
-        let (that, bounds) = (escaped(&outcome.expectation.that), escaped(&outcome.bounds()));
+        let (that, bounds) = (escaped(&outcome.figure()), escaped(&outcome.bounds()));
         let _ = writeln!(
             out,
             "<tr><td>{verdict}</td><td>{that}</td><td>{bounds}</td><td>{got}</td><td>{because}</td></tr>"
