@@ -1,17 +1,19 @@
 //! Liquids: from particles to surfaces that light goes through.
 
+mod hanging;
 pub(crate) mod optics;
 mod surface;
 
-use crate::fibre::water::{Wetness, per_vertex};
 use crate::surfaces::Surfaces;
 use crate::{LiquidLook, LiquidStyle, Quality, RenderError, Settings};
 use drench_geometry::neighbours::Neighbours;
 use drench_io::{Frame, ParticleBody, ParticleKind, StrandBody};
 use glam::{DVec3, Vec3};
+use hanging::HANGING;
 use std::f32::consts::PI;
 use surface::Recipe;
 
+pub use hanging::hanging_drops;
 pub use surface::Surface;
 
 /// Radius of particles that carry none [m].
@@ -24,11 +26,6 @@ const MERGING: f32 = 2.5;
 /// Distance from the middle of the body beyond which a particle is left out [radii]: a grid that holds more would lose
 /// its resolution.
 const FARTHEST: f32 = 1e5;
-
-/// Film from which the water at the tip of a strand hangs as a drop [radii of the strand].
-const CLINGING: f32 = 0.6;
-/// Radii of such drops [m]: smaller ones do not show, larger ones would have fallen.
-const HANGING: std::ops::RangeInclusive<f32> = 0.2e-3..=1.6e-3;
 
 /// The surfaces of all liquids of a picture.
 #[derive(Default)]
@@ -91,27 +88,6 @@ impl Liquids {
         }
         Ok(())
     }
-}
-
-/// Drops at the tips of wet strands, of the water on the last segments of a lock that is more than clings to it.
-pub fn hanging_drops(body: &StrandBody) -> Surface {
-    let mut drops = Surface::default();
-    let Some((wetness, radii)) = Wetness::of(body).zip(per_vertex(body, "radius")) else { return drops };
-    let strands = body.offsets.len().saturating_sub(1).max(1);
-    let children = body.children.as_ref().map_or(0, |children| children.guides.len());
-    let hairs = 1.0 + children as f32 / strands as f32;
-    for strand in body.offsets.windows(2) {
-        let range = strand[0] as usize..strand[1] as usize;
-        let Some([.., before, tip]) = body.positions.get(range.clone()) else { continue };
-        let (before, tip, last) = (Vec3::from(*before), Vec3::from(*tip), range.end - 1);
-        let (bare, film) = (radii[last], wetness.film(last));
-        let section = PI * ((bare + film) * (bare + film) - bare * bare * (1.0 + CLINGING) * (1.0 + CLINGING));
-        let radius = (section.max(0.0) * tip.distance(before) * hairs * 0.75 / PI).cbrt().min(*HANGING.end());
-        if tip.is_finite() && tip.abs().max_element() < 1e9 && radius >= *HANGING.start() {
-            surface::ball(tip + (tip - before).normalize_or_zero() * (0.5 * radius), radius, &mut drops);
-        }
-    }
-    drops
 }
 
 /// The surface of a liquid's particles; `smoothing` as in its look, 1 is usual.
@@ -257,6 +233,6 @@ mod tests {
         };
         assert_eq!((lowest(0.0), lowest(15e-6)), (None, None));
         let (small, large) = (lowest(40e-6).unwrap(), lowest(80e-6).unwrap());
-        assert!(large < small && small < -0.04 && lowest(f32::MAX).unwrap() > -0.043);
+        assert!(large < small && small < -0.04 && lowest(f32::MAX).unwrap() > -0.045);
     }
 }
