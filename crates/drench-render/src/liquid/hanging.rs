@@ -303,9 +303,9 @@ mod tests {
         assert!((drops[0].end.y + 0.2).abs() < 1e-6 && drops[1].end.y > -0.2 + 2.0 * CAPILLARY);
     }
 
-    /// The order of strands decides nothing but ties.
+    /// The order of strands decides nothing but ties, and threads decide nothing.
     #[test]
-    fn drops_do_not_depend_on_the_order_of_strands() {
+    fn drops_do_not_depend_on_threads_or_the_order_of_strands() {
         let mut strands: Vec<_> = (0..60_u32)
             .map(|k| {
                 let lot = |shift: u32| (drench_math::random::mix(u64::from(k)) >> shift & 0xff) as f32 / 255.0;
@@ -318,6 +318,10 @@ mod tests {
             drops
         };
         let before = sorted(&strands);
+        for threads in [1, 2, 8] {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            assert_eq!(pool.install(|| sorted(&strands)), before);
+        }
         strands.reverse();
         let after = sorted(&strands);
         assert!(before.len() > 3 && before.len() == after.len());

@@ -21,22 +21,45 @@ pub(crate) struct Streak {
     /// Where it begins and ends [m].
     pub from: Vec3,
     pub to: Vec3,
-    /// Radius of a drop [m].
+    /// Half its width [m].
     pub radius: f32,
-    /// How many drops follow each other, 1 or more.
+    /// How many drops follow each other, 1 or more, and the radius of each [m].
     pub drops: f32,
+    pub drop: f32,
+    /// How far the drops of a row are ahead of its middle or behind it, as a share of their way.
+    pub loose: f32,
 }
 
 impl Streak {
-    /// That of a particle that stands for a cube of side `2 half`, if it goes farther than it is wide.
+    /// That of a particle that stands for a cube of side `2 half`, if it goes farther than it is wide; what is large, and
+    /// would be as solid as a jet, must go much farther.
     pub fn of(p: Vec3, half: f32, velocity: Vec3, age: f32, shutter: f32) -> Option<Self> {
         let whole = super::ball_radius(half);
-        let radius = whole.min(LARGEST);
+        let drop = whole.min(LARGEST);
         let way = velocity * shutter;
+        let length = way.length();
+        let least = 2.0 * whole * (0.5 * whole / drop).max(1.0);
+        if !(length > least && length < 1e3) {
+            return None;
+        }
+        let drops = (whole / drop).powi(3);
+        // No narrower than a jet of so much water.
+        let jet = (4.0 / 3.0 * whole.powi(3) / length).sqrt();
         // It did not come out of the wall behind its opening.
-        let before = (0.5 * shutter).min(age.max(0.0)) / shutter.max(f32::MIN_POSITIVE);
-        let moves = way.is_finite() && way.length_squared() > 4.0 * whole * whole && way.length_squared() < 1e6;
-        moves.then(|| Self { from: p - way * before, to: p + way * 0.5, radius, drops: (whole / radius).powi(3) })
+        let before = (0.5 * shutter).min(age.max(0.0)) / shutter;
+        Some(Self {
+            from: p - way * before,
+            to: p + way * 0.5,
+            radius: if drops > 1.0 { drop.max(jet) } else { drop },
+            drops,
+            drop,
+            loose: if drops > 1.0 { (drops * drop / length).min(0.25) } else { 0.0 },
+        })
+    }
+
+    /// Area of all its drops, over that of one as wide as the streak.
+    pub fn covering(&self) -> f32 {
+        self.drops * (self.drop / self.radius).powi(2)
     }
 }
 
@@ -108,7 +131,7 @@ mod tests {
             assert!((streak.from.distance(streak.to) - velocity.length() * shutter).abs() < 1e-6);
             assert!((streak.from.midpoint(streak.to) - Vec3::new(0.1, 0.2, 0.3)).length() < 1e-6);
             // Its drops hold the water of the particle.
-            let volume = 4.0 / 3.0 * std::f32::consts::PI * streak.radius.powi(3) * streak.drops;
+            let volume = 4.0 / 3.0 * std::f32::consts::PI * streak.drop.powi(3) * streak.drops;
             assert!((volume / (2.0 * HALF).powi(3) - 1.0).abs() < 1e-4);
         }
         assert!(found(&body, 0.0).is_empty());
@@ -116,9 +139,17 @@ mod tests {
 
     #[test]
     fn large_drops_come_apart_and_keep_their_water() {
-        let streak = Streak::of(Vec3::ZERO, 4e-3, Vec3::new(0.0, -3.0, 0.0), 1.0, 0.02).unwrap();
-        let volume = 4.0 / 3.0 * std::f32::consts::PI * streak.radius.powi(3) * streak.drops;
-        assert!((volume / 8e-3_f32.powi(3) - 1.0).abs() < 1e-4 && streak.radius == LARGEST && streak.drops > 10.0);
+        let of = |half: f32, speed: f32| Streak::of(Vec3::ZERO, half, Vec3::new(0.0, -speed, 0.0), 1.0, 0.02);
+        let streak = of(4e-3, 3.0).unwrap();
+        let volume = |streak: &Streak| 4.0 / 3.0 * std::f32::consts::PI * streak.drop.powi(3) * streak.drops;
+        assert!((volume(&streak) / 8e-3_f32.powi(3) - 1.0).abs() < 1e-4);
+        assert!(streak.drop == LARGEST && streak.drops > 10.0 && streak.covering() > 1.0);
+        // It is no denser than water.
+        let wide = of(8e-3, 10.0).unwrap();
+        let jet = std::f32::consts::PI * wide.radius.powi(2) * wide.from.distance(wide.to);
+        assert!(wide.radius > LARGEST && jet > 0.99 * volume(&wide), "{} {}", jet, volume(&wide));
+        // What is as large as a fist stays a body of water.
+        assert!(of(3e-2, 3.0).is_none() && of(3e-2, 20.0).is_none());
     }
 
     #[test]

@@ -13,7 +13,9 @@ pub(crate) struct Projected {
     pub depths: [f32; 2],
     /// Half the width [px].
     half_width: f32,
-    drops: f32,
+    /// How many discs of this width its drops cover, and how far the ends of a row are from its middle [px].
+    covering: f32,
+    loose: f32,
     /// Radiance of a drop at both ends, and how much of what is behind it hides.
     pub colours: [Vec4; 2],
 }
@@ -32,14 +34,15 @@ impl Projected {
             ends: [middle - half, middle + half],
             depths: [za, zb],
             half_width: streak.radius * camera.pixels_per_metre(0.5 * (za + zb)),
-            drops: streak.drops,
+            covering: streak.covering(),
+            loose: streak.loose * 2.0 * half.length(),
             colours: [colour(streak.from), colour(streak.to)],
         })
     }
 
     /// A box of pixels around it.
     pub fn bounds(&self) -> (Vec2, Vec2) {
-        let ([a, b], reach) = (self.ends, self.half_width * self.drops + 1.0);
+        let ([a, b], reach) = (self.ends, self.half_width + self.loose + 1.0);
         (a.min(b) - reach, a.max(b) + reach)
     }
 
@@ -52,16 +55,16 @@ impl Projected {
         let [a, b] = self.ends;
         let length = a.distance(b);
         // Half of the drop, or of the row, reaches beyond either end.
-        let (beyond, row) = (self.half_width * self.drops, self.drops > 1.0);
+        let (beyond, row) = (self.half_width + self.loose, self.loose > 0.0);
         let over = (b - a) * (beyond / length);
         strip::visit(a - over, b + over, self.reach(), clip, |x, y, t, d| {
             let place = t * (length + 2.0 * beyond) - beyond;
             let chord = mean_chord(d, self.half_width);
             // The part of the exposure in which it is here: a row is there for longer, but drops in it are few.
-            let half = if row { beyond } else { 0.5 * chord };
+            let half = if row { self.loose } else { 0.5 * chord };
             let here = ((place + half).min(length) - (place - half).max(0.0)).max(0.0) / length;
-            let shown = if row { here * chord / (2.0 * half) } else { here };
-            let covered = if row { 1.0 - (1.0 - shown).powf(self.drops) } else { shown };
+            let shown = if row { (here * chord / (2.0 * half)).min(1.0) } else { here };
+            let covered = if row { 1.0 - (1.0 - shown).powf(self.covering) } else { shown };
             visit(x, y, (place / length).clamp(0.0, 1.0), covered);
         });
     }
@@ -89,7 +92,7 @@ mod tests {
         let clip = Clip { x0: 0, y0: 0, x1: 400, y1: 300 };
         for radius in [0.2e-3, 1e-3, 8e-3] {
             for way in [Vec3::new(0.01, -0.2, 0.0), Vec3::new(0.15, -0.06, 0.0), Vec3::new(0.0, -0.03, 0.001)] {
-                let streak = Streak { from: -0.5 * way, to: 0.5 * way, radius, drops: 1.0 };
+                let streak = Streak { from: -0.5 * way, to: 0.5 * way, radius, drops: 1.0, drop: radius, loose: 0.0 };
                 let projected = Projected::new(&camera, &streak, |_| Vec4::ONE).unwrap();
                 let (mut sum, mut most) = (0.0, 0.0_f32);
                 projected.visit(clip, |_, _, _, covered| {
@@ -108,7 +111,8 @@ mod tests {
         let camera = Camera::new(&View { position: Vec3::Z, ..View::default() }, 400, 300).unwrap();
         let clip = Clip { x0: 0, y0: 0, x1: 400, y1: 300 };
         let covered = |drops: f32| {
-            let streak = Streak { from: Vec3::ZERO, to: Vec3::new(0.0, -0.1, 0.0), radius: 2e-3, drops };
+            let streak =
+                Streak { from: Vec3::ZERO, to: Vec3::new(0.0, -0.1, 0.0), radius: 2e-3, drops, drop: 2e-3, loose: 0.1 };
             let (mut sum, mut most) = (0.0, 0.0_f32);
             Projected::new(&camera, &streak, |_| Vec4::ONE).unwrap().visit(clip, |_, _, _, covered| {
                 sum += covered;
@@ -123,7 +127,8 @@ mod tests {
     #[test]
     fn what_reaches_behind_the_camera_is_not_drawn() {
         let camera = Camera::new(&View { position: Vec3::Z, ..View::default() }, 40, 30).unwrap();
-        let streak = Streak { from: Vec3::ZERO, to: Vec3::new(0.0, 0.0, 2.0), radius: 1e-3, drops: 1.0 };
+        let streak =
+            Streak { from: Vec3::ZERO, to: Vec3::new(0.0, 0.0, 2.0), radius: 1e-3, drops: 1.0, drop: 1e-3, loose: 0.0 };
         assert!(Projected::new(&camera, &streak, |_| Vec4::ONE).is_none());
         let towards = Streak { to: Vec3::new(0.0, 0.0, 0.1), ..streak };
         let clip = Clip { x0: 0, y0: 0, x1: 40, y1: 30 };

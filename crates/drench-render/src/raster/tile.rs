@@ -92,7 +92,7 @@ impl Projection {
             let reach = 1.0 + curves.radii[i].max(curves.radii[i + 1]) * camera.pixels_per_metre(za.min(zb));
             TileRange::around(a.min(b) - reach, a.max(b) + reach, TILE as f32, columns, rows)
         });
-        let project = |streak| streak::Projected::new(camera, streak, |p| stage.drop(p, streak.radius));
+        let project = |streak| streak::Projected::new(camera, streak, |p| stage.drop(p, streak.drop));
         self.drops.clear();
         self.drops.par_extend(stage.liquids.streaks.par_iter().with_min_len(64).filter_map(project));
         let drops = &self.drops;
