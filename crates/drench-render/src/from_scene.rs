@@ -49,6 +49,7 @@ impl Settings {
                 style: liquid_style(render.liquid),
                 ..scene.liquid.as_ref().map_or_else(LiquidLook::default, liquid)
             },
+            shutter: (render.shutter / scene.simulation.fps) as f32,
             grains: scene.grains.iter().map(|grains| (grains.name.clone(), grain(&grains.shade))).collect(),
             seed: scene.simulation.seed,
         }

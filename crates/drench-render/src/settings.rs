@@ -30,6 +30,8 @@ pub struct Settings {
     pub solids: BTreeMap<String, SolidLook>,
     /// Look of liquids.
     pub liquid: LiquidLook,
+    /// Time for which the shutter is open [s]: drops in the air are drawn as streaks; 0: as if they stood still.
+    pub shutter: f32,
     /// Looks of the grains by name; others get the default.
     pub grains: BTreeMap<String, GrainLook>,
     /// Seed of the variation between strands and between grains.
@@ -51,6 +53,7 @@ impl Default for Settings {
             hair: BTreeMap::new(),
             solids: BTreeMap::new(),
             liquid: LiquidLook::default(),
+            shutter: 0.02,
             grains: BTreeMap::new(),
             seed: 1,
         }

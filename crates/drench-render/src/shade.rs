@@ -7,11 +7,12 @@ use crate::grains::Grains;
 use crate::light::ambient::{Ambient, sky_radiance};
 use crate::light::rays::{Rays, Scenery, Way};
 use crate::light::shadow::{Shade, ShadowMap};
-use crate::liquid::Liquids;
+use crate::liquid::{Liquids, optics};
 use crate::surfaces::Surfaces;
 use crate::{Ground, Light, Settings, material};
 use drench_math::random::mix;
 use glam::{Vec3, Vec4};
+use std::f32::consts::{FRAC_1_SQRT_2, PI};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Shadow rays of a strand's point per light.
@@ -188,6 +189,43 @@ impl Stage<'_> {
             }
         }
         out
+    }
+
+    /// Mean radiance of a drop's disc towards the camera, and the share of it that hides what is behind. A clear drop shows
+    /// most of the half of the world behind it, upside down [Garg2007], and the lights as a ball of water bends
+    /// and mirrors them. Where something is close behind, that is most of what it shows.
+    pub fn drop(&self, p: Vec3, radius: f32) -> Vec4 {
+        // Half of the light that a ball of water bends goes on within 0.5 rad; these stand for either half.
+        const BENT: [f32; 2] = [0.3, 0.9];
+        let look = &self.settings.liquid;
+        let direction = (p - self.camera.position).normalize_or(self.camera.forward);
+        let sky = self.ambient.at(p);
+        let open = sky.radiance(direction, 0.9).element_sum()
+            / self.ambient.open().radiance(direction, 0.9).element_sum().max(1e-6);
+        let open = open.clamp(0.0, 1.0);
+        let (right, up) = (self.camera.right(), self.camera.up());
+        let mut clear = Vec3::ZERO;
+        for (bent, sides) in BENT.into_iter().zip([[right + up, -right - up], [right - up, up - right]]) {
+            let (across, ahead) = bent.sin_cos();
+            for side in sides {
+                let towards = direction * ahead + side * (across * FRAC_1_SQRT_2);
+                clear += 0.25 * 0.94 * open * self.bright_field(direction, towards);
+            }
+        }
+        let mut cloudy = sky.radiance(direction, 0.0);
+        for map in self.maps {
+            let (towards, irradiance) = map.arriving(p);
+            let Shade { crossings, passed } = map.at_strand(p);
+            let arrived = irradiance * map.through_liquid(p) * (passed * (-crossings * self.absorbed).exp() / PI);
+            clear += arrived * optics::ball(direction.dot(towards), look.ior);
+            cloudy += 0.25 * arrived;
+        }
+        // The mean way through a ball.
+        let way = 4.0 / 3.0 * radius;
+        let scattered = 1.0 - (-look.scattering * way).exp();
+        let colour =
+            clear * optics::passed(look.absorption, way) * (1.0 - scattered) + look.colour * cloudy * scattered;
+        colour.extend(open + (1.0 - open) * scattered)
     }
 
     /// Radiance of a solid's surface towards `eye`. `seen` is the share of the pixel that shows it: little deserves few

@@ -325,7 +325,7 @@ impl Stage<'_> {
 
     /// What a clear body shows of the sky behind it: where it bends light strongly, it sees past the bright background
     /// into the dark of the studio. This is how photographers give glass and water an outline.
-    fn bright_field(&self, camera: Vec3, direction: Vec3) -> Vec3 {
+    pub fn bright_field(&self, camera: Vec3, direction: Vec3) -> Vec3 {
         let straight = ((camera.dot(direction) - 0.35) / 0.55).clamp(0.0, 1.0);
         self.surroundings(direction) * (0.3 + 0.7 * straight * straight * (3.0 - 2.0 * straight))
     }

@@ -46,7 +46,11 @@ fn beach() -> Frame {
     // The last drop is small.
     let mut radii = vec![0.005; water.len() - 1];
     radii.push(0.001);
-    let water = body(ParticleKind::Liquid, water, radii);
+    let mut water = body(ParticleKind::Liquid, water, radii);
+    // One of them falls, so fast that it is a streak.
+    let mut velocities = vec![[0.0; 3]; water.positions.len()];
+    velocities[512] = [0.2, -2.0, 0.1];
+    water.attributes.insert("velocity".into(), Attribute { domain: Domain::Vertex, values: Values::F32x3(velocities) });
     let sand = lattice(6, 0.006, Vec3::new(0.05, -0.02, 0.0));
     let sand = body(ParticleKind::Grains, sand, vec![0.003; 216]);
     Frame { particles: vec![water, sand], strands: vec![rope()], ..Frame::default() }
@@ -138,6 +142,37 @@ fn pictures_have_the_same_bits_on_any_number_of_threads() {
         assert_eq!(one, on(2));
         assert_eq!(one, on(8));
     }
+}
+
+/// A drop that falls takes away of the picture behind it what one that stands still does, spread over its way.
+#[test]
+fn a_falling_drop_is_spread_over_its_way() {
+    let mut settings = white(150, 200);
+    settings.sky.visible = false;
+    let straight = View { position: Vec3::Z, target: Vec3::ZERO, field_of_view: 0.4, ..View::default() };
+    let covered = |shutter: f32| {
+        let mut drop = body(ParticleKind::Liquid, vec![Vec3::ZERO], vec![2.4e-3 / (6.0 / PI).cbrt() / 2.0]);
+        let velocity = Values::F32x3(vec![[0.0, -3.0, 0.0]]);
+        drop.attributes.insert("velocity".into(), Attribute { domain: Domain::Vertex, values: velocity });
+        let frame = Frame { particles: vec![drop], ..Frame::default() };
+        let settings = Settings { shutter, ..settings.clone() };
+        let picture = Renderer::new(settings).unwrap().render(&frame, &straight).unwrap();
+        sound(&picture);
+        let sum: f32 = picture.opacity.iter().sum();
+        let rows = picture.opacity.chunks(150).filter(|row| row.iter().any(|&o| o > 1e-3)).count();
+        (sum, rows as f32, picture.opacity.iter().copied().fold(0.0, f32::max))
+    };
+    // Pixels of a metre at the distance of the drop.
+    let scale = 100.0 / 0.2_f32.tan();
+    for shutter in [0.01_f32, 0.02, 0.05] {
+        let (sum, rows, most) = covered(shutter);
+        let (area, way) = (PI * (1.2e-3 * scale).powi(2), 3.0 * shutter * scale);
+        assert!((sum / area - 1.0).abs() < 0.1, "{sum} {area}");
+        assert!((rows - way).abs() < 3.0, "{rows} {way}");
+        assert!(most < 2.5e-3 * scale / way, "{most}");
+    }
+    let (_, rows, most) = covered(0.0);
+    assert!(rows < 4.0 && most > 0.15, "{rows} {most}");
 }
 
 #[test]

@@ -179,7 +179,8 @@ mod tests {
             }
         }
         mesh.look = vec![0; mesh.triangles.len()];
-        let liquids = Liquids { mesh, bodies: vec![Body { look: LiquidLook::water(), gap: 0.03 }], skipped: 0 };
+        let liquids =
+            Liquids { mesh, bodies: vec![Body { look: LiquidLook::water(), gap: 0.03 }], ..Liquids::default() };
         let light = Light::Sun { direction: Vec3::NEG_Y, colour: Vec3::ONE, strength: 1.0, angle: 0.01 };
         let mut map = ShadowMap::new(light, Vec3::ZERO, 1.5, 256, None);
         map.clear();

@@ -167,7 +167,7 @@ mod tests {
             ..Surfaces::default()
         };
         let look = LiquidLook { absorption: Vec3::new(3.0, 1.0, 0.0), ..LiquidLook::water() };
-        let liquids = Liquids { mesh, bodies: vec![Body { look, gap: 0.01 }], skipped: 0 };
+        let liquids = Liquids { mesh, bodies: vec![Body { look, gap: 0.01 }], ..Liquids::default() };
         for (direction, slant) in [(Vec3::NEG_Y, 1.0), (Vec3::new(0.6, -0.8, 0.0), 1.0 / 0.8)] {
             let light = Light::Sun { direction, colour: Vec3::ONE, strength: 1.0, angle: 0.01 };
             let mut map = ShadowMap::new(light, Vec3::ZERO, 2.0, 128, None);

@@ -1,17 +1,21 @@
 //! Liquids: from particles to surfaces that light goes through.
 
+mod hanging;
 pub(crate) mod optics;
+mod streak;
 mod surface;
 
-use crate::fibre::water::{Wetness, per_vertex};
 use crate::surfaces::Surfaces;
 use crate::{LiquidLook, LiquidStyle, Quality, RenderError, Settings};
 use drench_geometry::neighbours::Neighbours;
 use drench_io::{Frame, ParticleBody, ParticleKind, StrandBody};
 use glam::{DVec3, Vec3};
+use hanging::HANGING;
 use std::f32::consts::PI;
 use surface::Recipe;
 
+pub use hanging::hanging_drops;
+pub(crate) use streak::Streak;
 pub use surface::Surface;
 
 /// Radius of particles that carry none [m].
@@ -25,17 +29,14 @@ const MERGING: f32 = 2.5;
 /// its resolution.
 const FARTHEST: f32 = 1e5;
 
-/// Film from which the water at the tip of a strand hangs as a drop [radii of the strand].
-const CLINGING: f32 = 0.6;
-/// Radii of such drops [m]: smaller ones do not show, larger ones would have fallen.
-const HANGING: std::ops::RangeInclusive<f32> = 0.2e-3..=1.6e-3;
-
 /// The surfaces of all liquids of a picture.
 #[derive(Default)]
 pub(crate) struct Liquids {
     /// Triangles, outwards; `look` of a triangle is the number of its body.
     pub mesh: Surfaces,
     pub bodies: Vec<Body>,
+    /// Drops in the air that move while the shutter is open.
+    pub streaks: Vec<Streak>,
     /// Particles that were left out because a number is not finite, or they are lost in space.
     pub skipped: u64,
 }
@@ -83,73 +84,69 @@ impl Liquids {
 
     fn add(&mut self, body: &ParticleBody, settings: &Settings) -> Result<(), RenderError> {
         let look = settings.liquid;
-        let (mesh, radius, skipped) = reconstruct(body, look.smoothing, settings.quality)?;
-        self.skipped += skipped;
-        if let Some(radius) = radius {
+        let shape = Shape::of(body, look.smoothing, settings.quality, settings.shutter)?;
+        self.skipped += shape.skipped;
+        self.streaks.extend(shape.streaks);
+        if let Some(radius) = shape.radius {
             self.bodies.push(Body { look, gap: 2.0 * radius });
-            self.append(mesh);
+            self.append(shape.surface);
         }
         Ok(())
     }
 }
 
-/// Drops at the tips of wet strands, of the water on the last segments of a lock that is more than clings to it.
-pub fn hanging_drops(body: &StrandBody) -> Surface {
-    let mut drops = Surface::default();
-    let Some((wetness, radii)) = Wetness::of(body).zip(per_vertex(body, "radius")) else { return drops };
-    let strands = body.offsets.len().saturating_sub(1).max(1);
-    let children = body.children.as_ref().map_or(0, |children| children.guides.len());
-    let hairs = 1.0 + children as f32 / strands as f32;
-    for strand in body.offsets.windows(2) {
-        let range = strand[0] as usize..strand[1] as usize;
-        let Some([.., before, tip]) = body.positions.get(range.clone()) else { continue };
-        let (before, tip, last) = (Vec3::from(*before), Vec3::from(*tip), range.end - 1);
-        let (bare, film) = (radii[last], wetness.film(last));
-        let section = PI * ((bare + film) * (bare + film) - bare * bare * (1.0 + CLINGING) * (1.0 + CLINGING));
-        let radius = (section.max(0.0) * tip.distance(before) * hairs * 0.75 / PI).cbrt().min(*HANGING.end());
-        if tip.is_finite() && tip.abs().max_element() < 1e9 && radius >= *HANGING.start() {
-            surface::ball(tip + (tip - before).normalize_or_zero() * (0.5 * radius), radius, &mut drops);
-        }
-    }
-    drops
-}
-
 /// The surface of a liquid's particles; `smoothing` as in its look, 1 is usual.
 pub fn surface(body: &ParticleBody, smoothing: f32, quality: Quality) -> Result<Surface, RenderError> {
-    Ok(reconstruct(body, smoothing, quality)?.0)
+    Ok(Shape::of(body, smoothing, quality, 0.0)?.surface)
 }
 
-/// The surface of a liquid, the usual radius of its particles, if it has any [m], and how many of them were left out.
-fn reconstruct(
-    body: &ParticleBody,
-    smoothing: f32,
-    quality: Quality,
-) -> Result<(Surface, Option<f32>, u64), RenderError> {
-    let particles = Particles::read(body)?;
-    let mut skipped = particles.skipped;
-    let Some(radius) = usual(&particles.radii) else { return Ok((Surface::default(), None, skipped)) };
-    let cube = if quality == Quality::Beauty { 0.7 } else { 1.0 };
-    let recipe = Recipe { radius, cube, rounds: (smoothing.clamp(0.0, 4.0) * 16.0 / cube).round() as u32 };
-    let middle = median(&particles.positions);
-    let (mut main, mut small) = (Vec::with_capacity(particles.positions.len()), Vec::new());
-    for (&p, &r) in particles.positions.iter().zip(&particles.radii) {
-        if (p - middle).abs().max_element() > FARTHEST * radius {
-            skipped += 1;
-        } else if r < SMALL * radius {
-            small.push((p, r));
-        } else {
-            main.push(p);
+/// Radius of a ball of the volume that a particle of this radius stands for, the cube around it [m].
+fn ball_radius(radius: f32) -> f32 {
+    radius * (6.0 / PI).cbrt()
+}
+
+/// What the particles of a liquid become.
+#[derive(Default)]
+struct Shape {
+    surface: Surface,
+    streaks: Vec<Streak>,
+    /// Usual radius of the particles, if there are any [m].
+    radius: Option<f32>,
+    /// How many of them were left out.
+    skipped: u64,
+}
+
+impl Shape {
+    fn of(body: &ParticleBody, smoothing: f32, quality: Quality, shutter: f32) -> Result<Self, RenderError> {
+        let particles = Particles::read(body)?;
+        let mut shape = Self { skipped: particles.skipped, ..Self::default() };
+        let Some(radius) = usual(&particles.radii) else { return Ok(shape) };
+        shape.radius = Some(radius);
+        let cube = if quality == Quality::Beauty { 0.7 } else { 1.0 };
+        let recipe = Recipe { radius, cube, rounds: (smoothing.clamp(0.0, 4.0) * 16.0 / cube).round() as u32 };
+        let middle = median(&particles.positions);
+        let moving = streak::find(body, &particles, radius, shutter);
+        let (mut main, mut small) = (Vec::with_capacity(particles.positions.len()), Vec::new());
+        for (i, (&p, &r)) in particles.positions.iter().zip(&particles.radii).enumerate() {
+            if (p - middle).abs().max_element() > FARTHEST * radius {
+                shape.skipped += 1;
+            } else if let Some(&Some(streak)) = moving.get(i) {
+                shape.streaks.push(streak);
+            } else if r < SMALL * radius {
+                small.push((p, r));
+            } else {
+                main.push(p);
+            }
         }
+        let failed = |reason| RenderError::Surface { body: body.name.clone(), reason };
+        shape.surface = surface::extract(&main, recipe).map_err(failed)?;
+        let mut balls = Surface::default();
+        for (p, r) in apart(small, &main, radius) {
+            surface::ball(p, ball_radius(r), &mut balls);
+        }
+        shape.surface.append(balls);
+        Ok(shape)
     }
-    let failed = |reason| RenderError::Surface { body: body.name.clone(), reason };
-    let mut mesh = surface::extract(&main, recipe).map_err(failed)?;
-    let mut balls = Surface::default();
-    for (p, r) in apart(small, &main, radius) {
-        // A ball of the volume that the particle stands for.
-        surface::ball(p, r * (6.0 / PI).cbrt(), &mut balls);
-    }
-    mesh.append(balls);
-    Ok((mesh, Some(radius), skipped))
 }
 
 /// Those of the small drops that have not fallen into the liquid of the large ones.
@@ -257,6 +254,6 @@ mod tests {
         };
         assert_eq!((lowest(0.0), lowest(15e-6)), (None, None));
         let (small, large) = (lowest(40e-6).unwrap(), lowest(80e-6).unwrap());
-        assert!(large < small && small < -0.04 && lowest(f32::MAX).unwrap() > -0.043);
+        assert!(large < small && small < -0.04 && lowest(f32::MAX).unwrap() > -0.045);
     }
 }

@@ -34,6 +34,29 @@ pub(crate) fn fresnel(cosine: f32, ratio: f32) -> f32 {
     0.5 * (across * across + within * within)
 }
 
+/// Mean radiance of the disc that a clear ball shows, over that of a white surface which faces the light: what its front
+/// mirrors, and what it bends by twice the difference of the angles before and behind its surface. `cosine` is that of
+/// the angle between the ways of the light before and behind the ball, `ior` its index of refraction. Of evenly
+/// scattered light a ball of the radius R would send E R^2 / 4 anywhere; light that turns back inside is left out.
+pub(crate) fn ball(cosine: f32, ior: f32) -> f32 {
+    let (ior, cosine) = (ior.max(1.01), cosine.clamp(-1.0, 1.0));
+    // Half the angle, as sine and cosine.
+    let (sin, cos) = ((0.5 * (1.0 - cosine)).sqrt(), (0.5 * (1.0 + cosine)).sqrt());
+    let mirrored = 0.25 * fresnel(sin, 1.0 / ior);
+    // sin(a - b) with sin b = sin a / n gives tan a = sin / (cos - 1 / n).
+    let beyond = cos - 1.0 / ior;
+    if beyond <= 0.0 {
+        return mirrored;
+    }
+    let length = sin.hypot(beyond);
+    let (sin_a, cos_a) = (sin / length, beyond / length);
+    let cos_b = (1.0 - (sin_a / ior).powi(2)).sqrt();
+    let widening = 2.0 * (1.0 - cos_a / (ior * cos_b));
+    // sin a / sin(angle), which is 0 / 0 straight ahead.
+    let ratio = 0.5 / (length * cos);
+    mirrored + (1.0 - fresnel(cos_a, 1.0 / ior)).powi(2) * ratio * cos_a / widening
+}
+
 /// Share of light that is left after a way [m] through what absorbs it.
 pub(crate) fn passed(absorption: Vec3, way: f32) -> Vec3 {
     let depth = absorption * -way.max(0.0);
@@ -75,6 +98,25 @@ mod tests {
         let straight = ((1.33_f32 - 1.0) / (1.33 + 1.0)).powi(2);
         assert!((fresnel(1.0, 1.0 / 1.33) - straight).abs() < 1e-6);
         assert!(fresnel(0.0, 1.0 / 1.33) > 0.999);
+    }
+
+    /// What a ball of water mirrors and bends sums up to nearly all that falls on it, and most of it goes forwards.
+    #[test]
+    fn a_ball_loses_only_what_turns_back_inside_it() {
+        let (count, mut sum, mut forwards) = (20_000, 0.0, 0.0);
+        for k in 0..count {
+            let cosine = (k as f32 + 0.5) / count as f32 * 2.0 - 1.0;
+            let part = ball(cosine, 1.333) * 4.0 / count as f32;
+            sum += part;
+            forwards += if cosine > 0.0 { part } else { 0.0 };
+        }
+        assert!((0.9..0.98).contains(&sum), "{sum}");
+        assert!(forwards > 0.85, "{forwards}");
+        // Straight ahead it is a lens, which widens a beam's angle by 2 (1 - 1 / n), and its rim mirrors all.
+        let passed = 1.0 - fresnel(1.0, 1.0 / 1.333);
+        let lens = (passed / (2.0 * (1.0 - 1.0 / 1.333))).powi(2) + 0.25;
+        assert!((ball(1.0, 1.333) / lens - 1.0).abs() < 0.01, "{} {lens}", ball(1.0, 1.333));
+        assert!((ball(-1.0, 1.333) - 0.25 * fresnel(1.0, 1.0 / 1.333)).abs() < 1e-6);
     }
 
     #[test]

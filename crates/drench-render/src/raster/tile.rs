@@ -1,8 +1,9 @@
-//! One tile of the picture: solids, grains and surfaces of liquids into a depth buffer, strands over it from front to
-//! back, then the colours of whatever the strands left visible.
+//! One tile of the picture: solids, grains and surfaces of liquids into a depth buffer, strands and streaks of drops over
+//! it from front to back, then the colours of whatever the strands left visible.
 
 use super::ball;
 use super::bins::{Bins, TileRange};
+use super::streak;
 use super::strip::{self, Clip};
 use super::triangle::{Projected, cut_near};
 use crate::camera::{Camera, NEAR};
@@ -67,6 +68,8 @@ impl Owner {
 pub(crate) struct Projection {
     points: Vec<(Vec2, f32)>,
     strands: Bins,
+    drops: Vec<streak::Projected>,
+    streaks: Bins,
     triangles: Vec<Projected>,
     solids: Bins,
     grains: Bins,
@@ -88,6 +91,14 @@ impl Projection {
             }
             let reach = 1.0 + curves.radii[i].max(curves.radii[i + 1]) * camera.pixels_per_metre(za.min(zb));
             TileRange::around(a.min(b) - reach, a.max(b) + reach, TILE as f32, columns, rows)
+        });
+        let project = |streak| streak::Projected::new(camera, streak, |p| stage.drop(p, streak.drop));
+        self.drops.clear();
+        self.drops.par_extend(stage.liquids.streaks.par_iter().with_min_len(64).filter_map(project));
+        let drops = &self.drops;
+        self.streaks.fill(drops.len(), columns, rows, |i| {
+            let (low, high) = drops[i].bounds();
+            TileRange::around(low, high, TILE as f32, columns, rows)
         });
         self.triangles.clear();
         let liquids = &stage.liquids.mesh;
@@ -273,12 +284,33 @@ impl Canvas {
             // The bits of positive numbers rise with them.
             (za.min(zb) < behind_all).then(|| ((za + zb).to_bits(), i))
         }));
+        // Streaks of drops are numbered after the strands.
+        self.order.extend(projection.streaks.of(tile).filter_map(|i| {
+            let [za, zb] = projection.drops[i as usize].depths;
+            slack = slack.max(0.5 * (za - zb).abs());
+            (za.min(zb) < behind_all).then(|| ((za + zb).to_bits(), points.len() as u32 + i))
+        }));
         self.order.sort_unstable();
         let clip = Clip { x0, y0, x1: x0 + TILE as i32, y1: y0 + TILE as i32 };
         let mut open = Open::default();
         for &(depth, i) in &self.order {
             let nearest_yet = 0.5 * f32::from_bits(depth) - slack;
             let i = i as usize;
+            if i >= points.len() {
+                let streak = &projection.drops[i - points.len()];
+                let ([za, zb], [ca, cb]) = (streak.depths, streak.colours);
+                streak.visit(clip, |x, y, t, covered| {
+                    let pixel = (y - y0) as usize * TILE + (x - x0) as usize;
+                    let (colour, left) = &mut self.strands[pixel];
+                    let covered = covered * free(&self.nearness, self.depth[pixel], pixel, za + (zb - za) * t);
+                    if *left >= OPAQUE && covered > 1e-5 {
+                        let own = ca.lerp(cb, t);
+                        *colour += own.truncate() * (*left * covered);
+                        *left *= 1.0 - covered * own.w;
+                    }
+                });
+                continue;
+            }
             let ((a, za), (b, zb)) = (points[i], points[i + 1]);
             let half_width = |i: usize, z: f32| stage.curves.radii[i] * stage.camera.pixels_per_metre(z);
             let (wa, wb) = (half_width(i, za), half_width(i + 1, zb));
@@ -296,19 +328,15 @@ impl Canvas {
                     return;
                 }
                 let z = za + (zb - za) * t;
-                let (nearest, farthest) = self.depth[pixel];
-                if z > farthest {
-                    if nearest_yet > farthest {
+                let depth = self.depth[pixel];
+                if z > depth.1 {
+                    if nearest_yet > depth.1 {
                         open.close(pixel);
                     }
                     return;
                 }
                 let width = wa + (wb - wa) * t;
-                let mut covered = strip::coverage(d, width);
-                if z > nearest {
-                    let free = samples_of(pixel).iter().filter(|&&i| self.nearness[i] * z < 1.0).count();
-                    covered *= free as f32 / (SIDE * SIDE) as f32;
-                }
+                let covered = strip::coverage(d, width) * free(&self.nearness, depth, pixel, z);
                 if covered < 1e-5 {
                     return;
                 }
@@ -442,6 +470,18 @@ impl Open {
         if self.pixels[row * BLOCK..][..BLOCK].iter().all(|line| line & block == 0) {
             self.blocks &= !(1 << (row * 8 + column));
         }
+    }
+}
+
+/// Share of a pixel's samples whose solids lie behind a depth `z`; they lie between the nearest and the farthest.
+#[inline]
+fn free(samples: &[f32], (nearest, farthest): (f32, f32), pixel: usize, z: f32) -> f32 {
+    if z > farthest {
+        0.0
+    } else if z > nearest {
+        samples_of(pixel).iter().filter(|&&i| samples[i] * z < 1.0).count() as f32 / (SIDE * SIDE) as f32
+    } else {
+        1.0
     }
 }
 

@@ -25,6 +25,9 @@ section! {
         pub shading: Option<FibreModel> = word().optional_as("that of each groom"),
         /// How the particles of liquids are drawn.
         pub liquid: LiquidStyle = word().or(LiquidStyle::Surface),
+        /// How long the shutter is open, as a part of the time between two frames: drops in the air are drawn as streaks
+        /// as long as their way in that time. 0.5 is usual for films (180 degrees); 0 shows drops as if they stood still.
+        pub shutter: f64 = quantity(RATIO).at_least(0.0).at_most(1.0).or(0.5),
         /// A picture of every n-th frame.
         pub every: u32 = count(1u32, 1_000_000).or(1u32),
     }
