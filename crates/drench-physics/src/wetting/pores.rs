@@ -1,7 +1,7 @@
 //! The room that grains with the water they hold leave to the liquid.
 //!
-//! Water that a grain has taken in lies in the pores of the heap that the grain is in, and takes up room there: V = V_solid + n water / density. n is the part of the
-//! [`CONTACTS`] neighbours of a grain in a heap that it has; a grain alone has no pores, and its water goes for part of the liquid around it.
+//! Water that a grain has taken in lies in the pores of the heap that the grain is in, and takes up room there: V = V_solid + n water / density. n is 1 with
+//! [`CARRIED`] neighbours and less with fewer: a grain alone has no pores, and its water goes for part of the liquid around it.
 //!
 //! In a heap, where grains have the part φ = [`PACKED`] of space, pores are full when the water has (1 − φ) / φ of the volume of the grain. A liquid particle counts in its own density by d³ W(0) = 1/π: it
 //! can be in a heap as long as grains and their water have less than 0.68 of space, when a fifth of the pores is filled, and hardly beyond [`OPEN`]. From there on the heap is a
@@ -15,10 +15,8 @@ const PACKED: f64 = 0.6;
 /// Parts of the pores that are filled where they begin to close, and where they are closed.
 const OPEN: f64 = 0.4;
 const CLOSED: f64 = 0.7;
-/// Full grains around a grain with which there is no way past it: as many as carry one.
+/// Neighbours with which a grain is in a heap: as many as carry one. With as many full ones there is no way past it.
 const CARRIED: f64 = 3.0;
-/// Neighbours of a grain in a heap.
-const CONTACTS: f64 = 6.0;
 
 fn solid(state: &GrainState, grain: usize) -> f64 {
     4.0 / 3.0 * std::f64::consts::PI * state.radii[grain].powi(3)
@@ -69,7 +67,7 @@ impl Pores {
             }
         }
         closed.iter_mut().zip(full).for_each(|(closed, full)| *closed = *full * (*closed / CARRIED).min(1.0));
-        among.iter_mut().for_each(|among| *among = (*among / CONTACTS).min(1.0));
+        among.iter_mut().for_each(|among| *among = (*among / CARRIED).min(1.0));
     }
 
     /// Volume that a grain takes from the liquid [m3].
