@@ -14,6 +14,7 @@ use drench_physics::PhysicsError;
 use drench_physics::contact::Collider;
 use drench_physics::grains::{self, fill};
 use drench_physics::liquid::{self, Foreign, Limit, LiquidModel, LiquidState, Method, NO_BODY, Reactions, Velocities};
+use drench_physics::wetting::pores::Pores;
 use drench_physics::wetting::{self, soak};
 use glam::DVec3;
 use std::ops::Range;
@@ -28,6 +29,10 @@ pub struct ForeignScratch {
     volumes: Vec<f64>,
     /// Of the grains [m].
     diameters: Vec<f64>,
+    /// How far they are closed, 0 to 1.
+    closed: Vec<f64>,
+    /// Of one body after the other.
+    pores: Pores,
     inverse_masses: Vec<f64>,
     /// What the liquid gave them in this substep [N s].
     pushes: Vec<DVec3>,
@@ -157,6 +162,7 @@ fn liquid(
             inverse_masses: &foreign.inverse_masses,
             loose: foreign.numbers.len(),
             diameters: &foreign.diameters,
+            closed: &foreign.closed,
             drag: body.model.material.kinematic_viscosity() / HAIR_PERMEABILITY,
         },
     };
@@ -256,6 +262,7 @@ impl ForeignScratch {
         self.velocities.clear();
         self.volumes.clear();
         self.diameters.clear();
+        self.closed.clear();
         self.inverse_masses.clear();
         let (drops, speed) = (&state.liquid.positions, |velocities: &[DVec3]| {
             ordered::max(velocities.len(), 0.0, |i| velocities[i].length_squared()).sqrt()
@@ -267,13 +274,15 @@ impl ForeignScratch {
             let way = 2.0 * dt * (speed(&state.liquid.velocities) + speed(&grains.velocities));
             let reach = 2.0 * liquid.support() + way;
             let (low, high) = (low - reach, high + reach);
+            self.pores.find(&body.model, grains);
             for (grain, &position) in grains.positions.iter().enumerate() {
                 if within(position, low, high) {
                     self.numbers.push((first + grain) as u32);
                     self.positions.push(position);
                     self.velocities.push(grains.velocities[grain]);
                     self.diameters.push(2.0 * grains.radii[grain]);
-                    self.volumes.push(4.0 / 3.0 * std::f64::consts::PI * grains.radii[grain].powi(3));
+                    self.volumes.push(self.pores.volume(&body.model, grains, grain));
+                    self.closed.push(self.pores.closed[grain]);
                     self.inverse_masses.push(1.0 / grains.mass(&body.model, grain));
                 }
             }

@@ -52,8 +52,9 @@ pub(crate) struct Flow<'a> {
 /// What drag works with, made anew in every step.
 #[derive(Debug, Default)]
 pub(crate) struct Drag {
-    /// Of every foreign particle in z-order: one over its diameter, 0 if it is no sphere [1/m]; ρ V / m; its γ if it is no sphere [1/s].
-    points: Vec<[f32; 3]>,
+    /// Of every foreign particle in z-order: one over its diameter, 0 if it is no sphere [1/m]; ρ V / m; its γ if it is no sphere [1/s]; V [m3], of a sphere without
+    /// the water that it holds.
+    points: Vec<[f32; 4]>,
     /// γ dt and ε of every liquid particle.
     rates: Vec<[f32; 2]>,
 }
@@ -75,22 +76,24 @@ impl Drag {
         points.clear();
         points.extend((0..foreign.len()).map(|b| {
             let f = foreign.given(b);
-            let heavy = material.density * given.volumes[f] * given.inverse_masses[f];
-            match given.diameters.get(f) {
-                Some(diameter) => [1.0 / *diameter as f32, heavy as f32, 0.0],
-                None => [0.0, heavy as f32, given.drag as f32],
+            let sphere = given.diameters.get(f);
+            let volume = sphere.map_or(given.volumes[f], |d| std::f64::consts::PI / 6.0 * d.powi(3));
+            let heavy = (material.density * volume * given.inverse_masses[f]) as f32;
+            match sphere {
+                Some(diameter) => [1.0 / *diameter as f32, heavy, 0.0, volume as f32],
+                None => [0.0, heavy, given.drag as f32, volume as f32],
             }
         }));
-        let (narrow, scale) = ((1.0 / kernel.support) as f32, (kernel.scale / material.density) as f32);
+        let (narrow, scale) = ((1.0 / kernel.support) as f32, kernel.scale as f32);
         let (nu, dt) = (material.kinematic_viscosity() as f32, dt as f32);
         // V W: the spline in one piece, W/k = 2 (1 - q)³ - 8 (1/2 - q)³, without what is negative.
         let part = |offset: f32x4, b: usize| {
             let q = dot(offset, offset).sqrt() * narrow;
             let (outer, inner) = ((1.0 - q).max(0.0), (0.5 - q).max(0.0));
-            scale * foreign.masses[b] * (2.0 * outer * outer * outer - 8.0 * inner * inner * inner)
+            scale * points[b][3] * (2.0 * outer * outer * outer - 8.0 * inner * inner * inner)
         };
         let share = |[own, void]: [f32; 2], b: usize, part: f32| {
-            let [inverse, heavy, other] = points[b];
+            let [inverse, heavy, other, _] = points[b];
             let rate = if inverse > 0.0 { own } else { other * dt };
             rate * part / (1.0 + rate * void * heavy)
         };

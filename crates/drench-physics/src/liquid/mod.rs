@@ -179,6 +179,8 @@ pub struct Foreign<'a> {
     pub loose: usize,
     /// Diameters of those that are spheres, the first [m]: they and the liquid hold each other as in a bed of grains.
     pub diameters: &'a [f64],
+    /// How far the first of them are closed, 0 to 1: liquid does not flow between them, and is mirrored in them as in a wall.
+    pub closed: &'a [f64],
     /// How fast liquid comes to the velocity of the others, where they fill all of space [1/s].
     pub drag: f64,
 }

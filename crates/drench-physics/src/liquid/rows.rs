@@ -43,6 +43,13 @@ impl Rows {
         self.others.iter_mut().for_each(|other| *other = number(*other));
     }
 
+    /// Gives the neighbours of the particle with this number in the piece other weights.
+    pub fn reweigh(&mut self, number: usize, mut weight: impl FnMut(u32, f32) -> f32) {
+        let range = self.starts[number] as usize..self.starts[number + 1] as usize;
+        let neighbours = self.others[range.clone()].iter().zip(&mut self.weights[range]);
+        neighbours.for_each(|(&other, own)| *own = weight(other, *own));
+    }
+
     /// Neighbours of the particle with this number in the piece, and their weights.
     #[inline]
     pub fn row(&self, number: usize) -> (&[u32], &[f32]) {

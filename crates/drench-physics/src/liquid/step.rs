@@ -312,6 +312,7 @@ impl Step<'_, '_> {
         let velocity = |f: usize| others.velocities[f] + reactions.foreign[f] * others.inverse_masses[f];
         foreign.meet(fields, &state.positions, velocity, &self.frame);
         foreign.look_back();
+        foreign.close(fields, others.closed);
         foreign.loosen(fields, &others.inverse_masses[..others.loose.min(others.inverse_masses.len())]);
         foreign_impulses.clear();
         foreign_impulses.resize(others.positions.len(), DVec3::ZERO);
@@ -357,25 +358,32 @@ impl Step<'_, '_> {
     /// Pressure goes on growing downwards behind a wall: p_b − p_i = ρ0 g · (x_b − x_i) [Adami2012]. Without it, liquid at walls would
     /// miss part of its buoyancy and sink. Only what is under pressure leans on walls: a drop that falls along one does not.
     fn lean_on_walls(&self, state: &LiquidState, scratch: &mut LiquidScratch) {
-        let LiquidScratch { fields, walls, wall_impulses, .. } = scratch;
+        let LiquidScratch { fields, walls, wall_impulses, foreign, foreign_impulses, .. } = scratch;
         let (gravity, strength) = (lanes(self.surroundings.gravity), (self.dt / self.frame.density) as f32);
         // 1 from the pressure at a depth of one spacing on.
         let depth = self.model.spacing * self.surroundings.gravity.length() / self.frame.density;
         let full = (1.0 / depth.max(f64::MIN_POSITIVE)).min(1e30) as f32;
         let share = |i: usize| strength * (state.pressures[i] * full).min(1.0);
-        let x = &fields.points.x;
         let pair =
             |i: usize, offset: f32x4, weight: f32| offset * f32x4::splat(share(i) * weight * dot(gravity, offset));
-        fields.v.par_chunks_mut(PIECE).zip(&walls.rows).enumerate().for_each(|(piece, (v, rows))| {
-            for (number, v) in v.iter_mut().enumerate() {
-                let (i, (others, weights)) = (piece * PIECE + number, rows.row(number));
-                let points = others.iter().zip(weights);
-                *v += points.fold(f32x4::ZERO, |sum, (&b, &weight)| sum + pair(i, x[i] - walls.x[b as usize], weight));
+        for (walls, impulses) in [(&*walls, wall_impulses), (&*foreign, foreign_impulses)] {
+            if walls.mirror == 1.0 && walls.closed.is_empty() {
+                continue;
             }
-        });
-        walls.collect(fields, wall_impulses, |i, _, offset, weight| {
-            pair(i, offset, weight) * f32x4::splat(-fields.points.masses[i])
-        });
+            let x = &fields.points.x;
+            fields.v.par_chunks_mut(PIECE).zip(&walls.rows).enumerate().for_each(|(piece, (v, rows))| {
+                for (number, v) in v.iter_mut().enumerate() {
+                    let (i, (others, weights)) = (piece * PIECE + number, rows.row(number));
+                    *v += others.iter().zip(weights).fold(f32x4::ZERO, |sum, (&b, &weight)| {
+                        let b = b as usize;
+                        sum + pair(i, x[i] - walls.x[b], weight * walls.behind(b))
+                    });
+                }
+            });
+            walls.collect(fields, impulses, |i, b, offset, weight| {
+                pair(i, offset, weight * walls.behind(b)) * f32x4::splat(-fields.points.masses[i])
+            });
+        }
     }
 
     fn apply_tension(&self, state: &LiquidState, scratch: &mut LiquidScratch) {
@@ -552,6 +560,7 @@ fn check_counts(state: &LiquidState, surroundings: &Surroundings, reactions: &Re
         ("foreign volumes", foreign.volumes.len(), foreign.positions.len()),
         ("foreign inverse masses", foreign.inverse_masses.len(), foreign.positions.len()),
         ("foreign diameters", foreign.diameters.len().min(foreign.positions.len()), foreign.diameters.len()),
+        ("foreign closed", foreign.closed.len().min(foreign.positions.len()), foreign.closed.len()),
         ("foreign impulses", reactions.foreign.len(), foreign.positions.len()),
         ("pushes", reactions.pushes.len(), reactions.bodies.len()),
     ];

@@ -269,6 +269,8 @@ fn foreign_particles_get_what_the_liquid_loses_and_are_dragged_along() {
             loose: 0,
             // Grains and hair.
             diameters: &[7.3e-3; 100],
+            // Some of the grains are full of water, among others that are.
+            closed: &[0.7; 50],
             drag: 30.0,
         };
         let surroundings = Surroundings { foreign, ..Surroundings::empty(DVec3::ZERO) };
@@ -308,6 +310,7 @@ fn drag_however_strong_goes_no_farther_than_to_the_common_velocity() {
             inverse_masses: &inverse,
             loose: grains.len(),
             diameters: &diameters,
+            closed: &[],
             drag: 0.0,
         };
         let surroundings = Surroundings { foreign, ..Surroundings::empty(DVec3::ZERO) };
@@ -337,6 +340,7 @@ fn a_loose_particle_goes_with_the_water_that_hits_it_and_no_faster() {
             inverse_masses: &inverse,
             loose,
             diameters: &[],
+            closed: &[],
             drag: 0.0,
         };
         let surroundings = Surroundings { foreign, ..Surroundings::empty(DVec3::ZERO) };

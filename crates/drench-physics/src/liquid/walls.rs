@@ -5,7 +5,7 @@
 //! not feel its back. It counts in densities and pressures like a particle of mass ψ_b = ρ0 V_b. Liquid is mirrored in a wall: its image has the same pressure and the opposite velocity, so that a sample counts
 //! twice in pressure forces and in the rate of the density; particles half a spacing from the skin, whose samples lie as far
 //! below it, are then in the same balance as those inside. A foreign particle does the same with its own volume: liquid among
-//! grains fills what the grains leave; it is not mirrored, and feels its volume times the gradient of pressure. The sums over samples are taken once a step; the pressure iterations see two values a particle.
+//! grains fills what the grains leave; it is not mirrored, and feels its volume times the gradient of pressure, unless it is closed. The sums over samples are taken once a step; the pressure iterations see two values a particle.
 //! Solids and hair may have a hundred times as many points as there are particles: once particles have found theirs, only these points take part.
 //!
 //! Whatever momentum the liquid gets from a sample, the sample gets with the opposite sign. A loose point of mass m_f moves on while the pressure
@@ -31,6 +31,14 @@ const GROUPS: usize = 8;
 
 /// Cosine of the angle between normals beyond which samples are of different sides of a wall.
 const AWAY: f32 = -0.5;
+
+/// How one-sided liquid is about a point, the length of Σ m ∇W over Σ m |∇W|: a half and more before a wall. Up to the first it counts as all around, from the second on as
+/// on one side.
+const EVEN: f32 = 0.2;
+const ONE_SIDED: f32 = 0.45;
+
+/// How many more like it a loose point that is closed takes along: it lies among others.
+const LEANING: f32 = 12.0;
 
 /// Where the volumes of points come from.
 #[derive(Clone, Copy)]
@@ -88,6 +96,8 @@ pub(crate) struct Walls {
     next: Vec<u32>,
     /// How often a point counts in pressure forces: twice if the liquid is mirrored in it.
     pub mirror: f32,
+    /// How much the liquid is mirrored in each of those felt beyond that, 0 to 1; empty if in none.
+    pub closed: Vec<f32>,
     /// Inverse masses of the points that are loose [1/kg], 0 of others; empty if none is.
     loose: Vec<f32>,
     /// Σ m_i |ψ ∇W| / m_f over the particles around each of them.
@@ -244,6 +254,7 @@ impl Walls {
         velocity: impl Fn(usize) -> DVec3 + Sync,
         frame: &Frame,
     ) {
+        self.closed.clear();
         self.rows.resize_with(positions.len().div_ceil(PIECE), Rows::default);
         self.marks.clear();
         self.marks.resize_with(self.placed.len().div_ceil(64), AtomicU64::default);
@@ -313,6 +324,56 @@ impl Walls {
         (self.x, self.masses, self.velocities) = (x, masses, velocities);
     }
 
+    /// Mirrors the liquid in points that have looked back, as far as they are closed, given for the first of those given, and have liquid on one side only: there
+    /// are walls. Where it is all around them it is not mirrored: they would feel its pressure twice. Weights are from now on those of pressure.
+    pub fn close(&mut self, fields: &mut Fields, closed: &[f64]) {
+        if closed.iter().all(|&closed| closed == 0.0) {
+            return;
+        }
+        let mut share = std::mem::take(&mut self.closed);
+        let Points { x, masses, .. } = &fields.points;
+        let one_sided = |b: usize| {
+            let (sum, whole) = self.seen(b).fold((f32x4::ZERO, 0.0), |(sum, whole), (i, weight)| {
+                let pull = (x[i] - self.x[b]) * f32x4::splat(weight * masses[i]);
+                (sum + pull, whole + dot(pull, pull).sqrt())
+            });
+            let side = dot(sum, sum).sqrt() / whole.max(f32::MIN_POSITIVE);
+            ((side - EVEN) / (ONE_SIDED - EVEN)).clamp(0.0, 1.0)
+        };
+        share.par_extend((0..self.len()).into_par_iter().with_min_len(PIECE).map(|b| {
+            let closed = closed.get(self.given(b)).map_or(0.0, |&closed| closed as f32);
+            if closed > 0.0 { closed * one_sided(b) } else { 0.0 }
+        }));
+        let (points, velocities) = (&self.x, &self.velocities);
+        let out = fields.wall.par_chunks_mut(PIECE).zip(fields.wall_rate.par_chunks_mut(PIECE));
+        out.zip(&mut self.rows).enumerate().for_each(|(piece, ((walls, rates), rows))| {
+            for (number, (wall, rate)) in walls.iter_mut().zip(rates).enumerate() {
+                rows.reweigh(number, |b, weight| {
+                    let b = b as usize;
+                    let more = (x[piece * PIECE + number] - points[b]) * f32x4::splat(share[b] * weight);
+                    *wall += more;
+                    *rate += dot(more, velocities[b]);
+                    weight * (1.0 + share[b])
+                });
+            }
+        });
+        let begins = &self.begins;
+        for (b, share) in share.iter().enumerate().filter(|(_, share)| **share > 0.0) {
+            for entry in &mut self.seen[begins[b] as usize..begins[b + 1] as usize] {
+                let entry = entry.get_mut();
+                let weight = f32::from_bits(*entry as u32) * (1.0 + share);
+                *entry = *entry >> 32 << 32 | u64::from(weight.to_bits());
+            }
+        }
+        self.closed = share;
+    }
+
+    /// Part of the weight of a point that is the image of the liquid, behind it.
+    #[inline]
+    pub fn behind(&self, point: usize) -> f32 {
+        self.closed.get(point).map_or(self.mirror - 1.0, |closed| closed / (1.0 + closed))
+    }
+
     /// Lets the points find the particles that have found them, in the order of the particles.
     pub fn look_back(&mut self) {
         let Self { rows, seen, begins, next, felt, .. } = self;
@@ -361,9 +422,10 @@ impl Walls {
         loose.clear();
         answers.clear();
         if !inverse_masses.is_empty() {
-            loose.extend(
-                (0..self.len()).map(|b| inverse_masses.get(self.given(b)).map_or(0.0, |&inverse| inverse as f32)),
-            );
+            loose.extend((0..self.len()).map(|b| {
+                let leaning = 1.0 + LEANING * self.closed.get(b).copied().unwrap_or(0.0);
+                inverse_masses.get(self.given(b)).map_or(0.0, |&inverse| inverse as f32 / leaning)
+            }));
         }
         if loose.iter().all(|&inverse_mass| inverse_mass == 0.0) {
             loose.clear();

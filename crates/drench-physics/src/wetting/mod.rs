@@ -3,6 +3,7 @@
 pub mod bridge;
 pub mod grains;
 pub mod hair;
+pub mod pores;
 pub mod soak;
 
 use glam::DVec3;

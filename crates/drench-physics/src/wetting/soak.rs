@@ -27,7 +27,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 /// Gap over the sum of radii up to which water passes from grain to grain.
-const VICINITY: f64 = 0.1;
+pub(super) const VICINITY: f64 = 0.1;
 /// Largest rate of spreading times the length of a round, and most rounds in a step: beyond that, water goes as fast as it can.
 const SHARE: f64 = 0.5;
 const MOST_ROUNDS: f64 = 32.0;

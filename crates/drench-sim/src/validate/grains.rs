@@ -12,11 +12,13 @@ use drench_physics::grains::heap::{angle_of_repose, measure};
 use drench_physics::grains::{
     self, GrainModel, GrainScratch, GrainState, Material, NewGrain, Sizes, Sleep, Spread, Surroundings,
 };
+use drench_physics::liquid;
 use drench_physics::region::Region;
 use drench_physics::wetting::bridge::Bridge;
 use drench_physics::wetting::grains::Wetness;
 use drench_physics::wetting::soak;
 use glam::DVec3;
+use std::f64::consts::PI;
 
 const RADIUS: f64 = 5e-3;
 
@@ -69,6 +71,11 @@ pub const CASES: &[Case] = &[
         name: "water-on-sand",
         law: "water that stands on sand comes to rest: its speed from 0.4 to 0.8 s, over that of a fall through its depth",
         run: stand,
+    },
+    Case {
+        name: "wet-sand-level",
+        law: "water over sand that is full of water stands as high as all volumes together say, relative",
+        run: level,
     },
     Case {
         name: "wet-front-water",
@@ -375,4 +382,35 @@ fn stand() -> Result<Measured, SimError> {
     }
     let square = squares[10..].iter().sum::<f64>() / 10.0;
     Ok(Measured::at_most(0.04, (square / (2.0 * GRAVITY * DEPTH)).sqrt()))
+}
+
+/// Water over sand that holds all that it can, in a tank. The level is the mean of the highest particles of 16 columns, and half a spacing.
+fn level() -> Result<Measured, SimError> {
+    const EDGE: f64 = 0.08;
+    const SPACING: f64 = 0.008;
+    let text = format!(
+        "name = 'level'\n\
+         simulation = {{ fps = 25, substeps = 10 }}\n\
+         [liquid]\nmaterial = 'water'\nspacing = {SPACING}\n\
+         fill = [{{ kind = 'box', low = [-0.04, 0.08, -0.04], high = [0.04, 0.16, 0.04] }}]\n\
+         [[solid]]\nname = 'tank'\nfriction = 0.6\nshape = {{ kind = 'tank', size = [{EDGE}, 0.3, {EDGE}], wall = '2 cm' }}\n\
+         [[grains]]\nname = 'sand'\nradius = 0.004\nspeed = 0.5\nwetness = {{}}\n\
+         fill = [{{ kind = 'box', low = [-0.04, 0, -0.04], high = [0.04, 0.08, 0.04], wetness = 2.5 }}]\n"
+    );
+    let mut simulation = Simulation::build(&scene_of(text))?;
+    for _ in 0..30 {
+        simulation.advance_frame()?;
+    }
+    let world = simulation.world();
+    let mut columns = [0.0_f64; 16];
+    for p in &world.state.liquid.positions {
+        let column = |x: f64| (4.0 * (x / EDGE + 0.5)).clamp(0.0, 3.5) as usize;
+        let highest = &mut columns[4 * column(p.x) + column(p.z)];
+        *highest = highest.max(p.y + 0.5 * SPACING);
+    }
+    let sand = &world.state.grains[0];
+    let solid: f64 = sand.radii.iter().map(|r| 4.0 / 3.0 * PI * r.powi(3)).sum();
+    let water = sand.total_water() + world.state.liquid.masses.iter().sum::<f64>();
+    let expected = (solid + water / liquid::Material::WATER.density) / (EDGE * EDGE);
+    Ok(Measured::at_most(0.02, (columns.iter().sum::<f64>() / 16.0 / expected - 1.0).abs()))
 }

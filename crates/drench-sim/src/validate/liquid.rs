@@ -469,6 +469,7 @@ fn seepage_speed(material: Material) -> Result<f64, SimError> {
         inverse_masses: &held,
         loose: 0,
         diameters: &diameters,
+        closed: &[],
         drag: 0.0,
     };
     let surroundings = Surroundings { foreign, ..Surroundings::empty(DVec3::NEG_Y * GRAVITY) };

@@ -56,3 +56,48 @@ fn grains_that_are_poured_are_counted() {
     assert!(poured > 100, "{poured}");
     assert_eq!(estimate(&scene).unwrap().grains, poured);
 }
+
+/// Water over sand that holds all that it can.
+const FULL: &str = r#"
+name = "full"
+simulation = { frames = 30, fps = 25, substeps = 10 }
+
+[liquid]
+material = "water"
+spacing = 0.008
+fill = [{ kind = "box", low = [-0.032, 0.056, -0.032], high = [0.032, 0.112, 0.032] }]
+
+[[solid]]
+name = "tank"
+friction = 0.6
+shape = { kind = "tank", size = [0.064, 0.2, 0.064], wall = "2 cm" }
+
+[[grains]]
+name = "sand"
+radius = 0.004
+speed = 0.5
+wetness = {}
+fill = [{ kind = "box", low = [-0.032, 0, -0.032], high = [0.032, 0.056, 0.032], wetness = 2.5 }]
+"#;
+
+#[test]
+fn water_stands_over_full_sand_as_over_a_floor() {
+    let scene = scene(FULL);
+    let mut simulation = Simulation::build(&scene).unwrap();
+    for _ in 0..scene.simulation.frames {
+        let error = simulation.advance_frame().unwrap().water.unwrap().error;
+        assert!(error.abs() < 1e-9, "{error:e}");
+    }
+    let state = &simulation.world().state;
+    let (sand, water) = (&state.grains[0], &state.liquid);
+    // The middle of the water is half its depth below its level, which all volumes together give.
+    let area = 0.064 * 0.064;
+    let depth = water.masses.iter().sum::<f64>() / 1000.0 / area;
+    let solid: f64 = sand.radii.iter().map(|r| 4.0 / 3.0 * std::f64::consts::PI * r.powi(3)).sum();
+    let level = (solid + sand.total_water() / 1000.0) / area + depth;
+    let middle = water.positions.iter().map(|p| p.y).sum::<f64>() / water.len() as f64;
+    assert!((middle + 0.5 * depth - level).abs() < 0.03 * level, "{middle} {depth} {level}");
+    let squares: f64 = water.velocities.iter().map(|v| v.length_squared()).sum();
+    let speed = (squares / water.len() as f64).sqrt();
+    assert!(speed < 0.015, "{speed} m/s");
+}

@@ -1,0 +1,125 @@
+//! The room that grains with the water they hold leave to the liquid.
+//!
+//! Water that a grain has taken in lies in the pores of the heap that the grain is in, and takes up room there: V = V_solid + n water / density. n is 1 with
+//! [`CARRIED`] neighbours and less with fewer: a grain alone has no pores, and its water goes for part of the liquid around it.
+//!
+//! In a heap, where grains have the part φ = [`PACKED`] of space, pores are full when the water has (1 − φ) / φ of the volume of the grain. A liquid particle counts in its own density by d³ W(0) = 1/π: it
+//! can be in a heap as long as grains and their water have less than 0.68 of space, when a fifth of the pores is filled, and hardly beyond [`OPEN`]. From there on the heap is a
+//! wall: a grain is *closed* as far as it is full and [`CARRIED`] full ones lie around it.
+
+use crate::grains::{GrainModel, GrainState};
+use crate::wetting::soak::VICINITY;
+
+/// Part of space that grains have in a heap.
+const PACKED: f64 = 0.6;
+/// Parts of the pores that are filled where they begin to close, and where they are closed.
+const OPEN: f64 = 0.4;
+const CLOSED: f64 = 0.7;
+/// Neighbours with which a grain is in a heap: as many as carry one. With as many full ones there is no way past it.
+const CARRIED: f64 = 3.0;
+
+fn solid(state: &GrainState, grain: usize) -> f64 {
+    4.0 / 3.0 * std::f64::consts::PI * state.radii[grain].powi(3)
+}
+
+fn held(model: &GrainModel, state: &GrainState, grain: usize) -> f64 {
+    model.wetness().map_or(0.0, |wetness| state.water[grain] / wetness.density)
+}
+
+/// What grains leave to the liquid.
+#[derive(Debug, Default)]
+pub struct Pores {
+    /// How full the pores about every grain would be in a heap, 0 where they begin to close to 1 where they are closed.
+    full: Vec<f64>,
+    /// How far every grain that holds water is in a heap, 0 to 1.
+    among: Vec<f64>,
+    /// How far every grain is closed to the liquid, 0 to 1.
+    pub closed: Vec<f64>,
+}
+
+impl Pores {
+    /// Looks at grains as they are.
+    pub fn find(&mut self, model: &GrainModel, state: &GrainState) {
+        let Self { full, among, closed } = self;
+        for values in [&mut *among, &mut *closed] {
+            values.clear();
+            values.resize(state.len(), 0.0);
+        }
+        full.clear();
+        full.extend((0..state.len()).map(|i| {
+            let filled = held(model, state, i) / (solid(state, i) * (1.0 - PACKED) / PACKED);
+            ((filled - OPEN) / (CLOSED - OPEN)).clamp(0.0, 1.0)
+        }));
+        // What was poured in since grains were last listed lies on nothing yet.
+        for owner in 0..state.offsets.len().saturating_sub(1) {
+            for link in &state.links[state.offsets[owner] as usize..state.offsets[owner + 1] as usize] {
+                let partner = link.partner as usize;
+                if state.water[owner] == 0.0 && state.water[partner] == 0.0 {
+                    continue;
+                }
+                let reach = (1.0 + VICINITY) * (state.radii[owner] + state.radii[partner]);
+                if state.positions[owner].distance_squared(state.positions[partner]) < reach * reach {
+                    closed[owner] += full[partner];
+                    closed[partner] += full[owner];
+                    among[owner] += 1.0;
+                    among[partner] += 1.0;
+                }
+            }
+        }
+        closed.iter_mut().zip(full).for_each(|(closed, full)| *closed = *full * (*closed / CARRIED).min(1.0));
+        among.iter_mut().for_each(|among| *among = (*among / CARRIED).min(1.0));
+    }
+
+    /// Volume that a grain takes from the liquid [m3].
+    pub fn volume(&self, model: &GrainModel, state: &GrainState, grain: usize) -> f64 {
+        solid(state, grain) + self.among[grain] * held(model, state, grain)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::grains::search::search;
+    use crate::grains::{GrainScratch, Material, NewGrain, Sizes, Spread};
+    use crate::wetting::grains::Wetness;
+    use glam::DVec3;
+
+    const RADIUS: f64 = 0.004;
+
+    /// How far the first of grains on a lattice is closed, so many along each edge, each with this part of the water that it can hold, and what the one in the middle takes from the liquid
+    /// beyond its own volume, over the volume of the water.
+    fn closed(edge: usize, part: f64) -> (f64, f64) {
+        let wetness = Wetness::default();
+        let sizes = Sizes { radius: RADIUS, spread: Spread::Even(0.0) };
+        let model = GrainModel::new(sizes, Material::default(), None, Some(wetness)).unwrap();
+        let (mut state, mut scratch) = (GrainState::default(), GrainScratch::default());
+        let water = part * wetness.most * model.dry_mass(RADIUS);
+        for i in 0..edge.pow(3) {
+            let place = DVec3::new((i % edge) as f64, (i / edge % edge) as f64, (i / edge / edge) as f64);
+            let (position, velocity) = (2.0 * RADIUS * place, DVec3::ZERO);
+            state.push(&model, NewGrain { position, velocity, radius: RADIUS, water });
+        }
+        search(&model, &mut state, &mut scratch, false).unwrap();
+        let mut pores = Pores::default();
+        pores.find(&model, &state);
+        let middle = edge.pow(3) / 2;
+        (pores.closed[0], (pores.volume(&model, &state, middle) - solid(&state, middle)) / (water / wetness.density))
+    }
+
+    #[test]
+    fn full_grains_are_closed_among_others_only_and_dry_ones_never() {
+        assert_eq!(closed(1, 1.0).0, 0.0);
+        // The corner of a cube has three neighbours.
+        assert_eq!(closed(3, 1.0).0, 1.0);
+        assert_eq!(closed(3, 0.1).0, 0.0);
+        assert!((0.1..0.9).contains(&closed(3, 0.55).0), "{:?}", closed(3, 0.55));
+    }
+
+    #[test]
+    fn water_takes_up_its_volume_in_a_heap() {
+        for part in [0.1, 1.0] {
+            assert_eq!(closed(1, part).1, 0.0);
+            assert!((closed(3, part).1 - 1.0).abs() < 1e-9, "{:?}", closed(3, part));
+        }
+    }
+}
