@@ -24,6 +24,7 @@ use super::kernel::CubicSpline;
 use super::rows::PIECE;
 use super::walls::Walls;
 use super::{Foreign, Material};
+use crate::grains::ball;
 use glam::DVec3;
 use rayon::prelude::*;
 use wide::f32x4;
@@ -77,7 +78,7 @@ impl Drag {
         points.extend((0..foreign.len()).map(|b| {
             let f = foreign.given(b);
             let sphere = given.diameters.get(f);
-            let volume = sphere.map_or(given.volumes[f], |d| std::f64::consts::PI / 6.0 * d.powi(3));
+            let volume = sphere.map_or(given.volumes[f], |d| ball(0.5 * d));
             let heavy = (material.density * volume * given.inverse_masses[f]) as f32;
             match sphere {
                 Some(diameter) => [1.0 / *diameter as f32, heavy, 0.0, volume as f32],

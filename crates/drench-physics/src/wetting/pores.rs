@@ -7,8 +7,8 @@
 //! can be in a heap as long as grains and their water have less than 0.68 of space, when a fifth of the pores is filled, and hardly beyond [`OPEN`]. From there on the heap is a
 //! wall: a grain is *closed* as far as it is full and [`CARRIED`] full ones lie around it.
 
-use crate::grains::{GrainModel, GrainState};
-use crate::wetting::soak::VICINITY;
+use crate::grains::{GrainModel, GrainState, ball};
+use crate::wetting::soak::adjoin;
 
 /// Part of space that grains have in a heap.
 const PACKED: f64 = 0.6;
@@ -17,10 +17,6 @@ const OPEN: f64 = 0.4;
 const CLOSED: f64 = 0.7;
 /// Neighbours with which a grain is in a heap: as many as carry one. With as many full ones there is no way past it.
 const CARRIED: f64 = 3.0;
-
-fn solid(state: &GrainState, grain: usize) -> f64 {
-    4.0 / 3.0 * std::f64::consts::PI * state.radii[grain].powi(3)
-}
 
 fn held(model: &GrainModel, state: &GrainState, grain: usize) -> f64 {
     model.wetness().map_or(0.0, |wetness| state.water[grain] / wetness.density)
@@ -47,7 +43,7 @@ impl Pores {
         }
         full.clear();
         full.extend((0..state.len()).map(|i| {
-            let filled = held(model, state, i) / (solid(state, i) * (1.0 - PACKED) / PACKED);
+            let filled = held(model, state, i) / (ball(state.radii[i]) * (1.0 - PACKED) / PACKED);
             ((filled - OPEN) / (CLOSED - OPEN)).clamp(0.0, 1.0)
         }));
         // What was poured in since grains were last listed lies on nothing yet.
@@ -57,8 +53,7 @@ impl Pores {
                 if state.water[owner] == 0.0 && state.water[partner] == 0.0 {
                     continue;
                 }
-                let reach = (1.0 + VICINITY) * (state.radii[owner] + state.radii[partner]);
-                if state.positions[owner].distance_squared(state.positions[partner]) < reach * reach {
+                if adjoin(state, owner, partner) {
                     closed[owner] += full[partner];
                     closed[partner] += full[owner];
                     among[owner] += 1.0;
@@ -72,7 +67,7 @@ impl Pores {
 
     /// Volume that a grain takes from the liquid [m3].
     pub fn volume(&self, model: &GrainModel, state: &GrainState, grain: usize) -> f64 {
-        solid(state, grain) + self.among[grain] * held(model, state, grain)
+        ball(state.radii[grain]) + self.among[grain] * held(model, state, grain)
     }
 }
 
@@ -103,7 +98,7 @@ mod tests {
         let mut pores = Pores::default();
         pores.find(&model, &state);
         let middle = edge.pow(3) / 2;
-        (pores.closed[0], (pores.volume(&model, &state, middle) - solid(&state, middle)) / (water / wetness.density))
+        (pores.closed[0], (pores.volume(&model, &state, middle) - ball(RADIUS)) / (water / wetness.density))
     }
 
     #[test]

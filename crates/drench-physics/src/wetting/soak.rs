@@ -27,7 +27,7 @@ use glam::DVec3;
 use rayon::prelude::*;
 
 /// Gap over the sum of radii up to which water passes from grain to grain.
-pub(super) const VICINITY: f64 = 0.1;
+const VICINITY: f64 = 0.1;
 /// Largest rate of spreading times the length of a round, and most rounds in a step: beyond that, water goes as fast as it can.
 const SHARE: f64 = 0.5;
 const MOST_ROUNDS: f64 = 32.0;
@@ -40,6 +40,13 @@ pub struct SoakScratch {
     neighbours: Neighbours,
     pieces: Vec<Vec<(u32, u32)>>,
     asked: Vec<u32>,
+}
+
+/// Whether two grains are so near each other that water passes between them.
+#[inline]
+pub(super) fn adjoin(grains: &GrainState, i: usize, j: usize) -> bool {
+    let reach = (1.0 + VICINITY) * (grains.radii[i] + grains.radii[j]);
+    (grains.positions[j] - grains.positions[i]).length_squared() < reach * reach
 }
 
 /// Grains take in liquid that touches them; returns how much [kg].
@@ -169,17 +176,13 @@ fn spread_once(
         index(state, scratch);
     }
     let grains = &*state;
-    let near = |i: usize, j: usize| {
-        let reach = (1.0 + VICINITY) * (grains.radii[i] + grains.radii[j]);
-        (grains.positions[j] - grains.positions[i]).length_squared() < reach * reach
-    };
     let own = |i: usize| grains.offsets[i] as usize..grains.offsets[i + 1] as usize;
     let others = |i: usize| &scratch.lower[scratch.lower_offsets[i] as usize..scratch.lower_offsets[i + 1] as usize];
     let around: Vec<(f64, u32)> = (0..grains.len())
         .into_par_iter()
         .map(|i| {
-            let mine = own(i).filter(|&k| near(i, grains.links[k].partner as usize)).count();
-            let theirs = others(i).iter().filter(|&&(_, owner)| near(i, owner as usize)).count();
+            let mine = own(i).filter(|&k| adjoin(grains, i, grains.links[k].partner as usize)).count();
+            let theirs = others(i).iter().filter(|&&(_, owner)| adjoin(grains, i, owner as usize)).count();
             (excess_of(grains, i), (mine + theirs) as u32)
         })
         .collect();
@@ -189,7 +192,7 @@ fn spread_once(
     let rates = Rates { wetness, down, dt };
     let flow = |i: usize, j: usize| {
         let ((wet, n), (less, m)) = (around[i], around[j]);
-        if wet == less || !near(i, j) {
+        if wet == less || !adjoin(grains, i, j) {
             return 0.0;
         }
         let way = (grains.positions[j] - grains.positions[i]).normalize_or_zero();
