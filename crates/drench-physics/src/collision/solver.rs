@@ -40,8 +40,10 @@ pub struct Problem<'a> {
 #[derive(Debug, Default)]
 pub struct Incidence {
     starts: Vec<u32>,
-    /// Contact and side, by segment.
-    entries: Vec<u32>,
+    /// Segment, and contact and side, by segment.
+    entries: Vec<[u32; 2]>,
+    /// How much each vertex answers to pushes, its mass split among its contacts [1/kg].
+    answers: Vec<f64>,
     /// Segments of each contact, close together.
     ends: Vec<[u32; 2]>,
     /// The last push of each contact.
@@ -75,8 +77,9 @@ impl Push {
 
 impl Incidence {
     /// Ranges of segments are done side by side, each looking through all contacts; how many they are makes no difference to the result.
-    fn rebuild(&mut self, contacts: &mut [Vec<Contact>], vertices: usize) {
-        let Self { starts, entries, ends, pushes } = self;
+    fn rebuild(&mut self, contacts: &mut [Vec<Contact>], inverse_masses: &[f64]) {
+        let Self { starts, entries, answers, ends, pushes } = self;
+        let vertices = inverse_masses.len();
         let count = count(contacts);
         pushes.resize(count, Push::NONE);
         ends.resize(count, [0; 2]);
@@ -102,7 +105,11 @@ impl Incidence {
         for i in 0..vertices {
             starts[i + 1] += starts[i];
         }
-        entries.resize(2 * count, 0);
+        let starts = &*starts;
+        let answer = |(vertex, inverse): (usize, &f64)| inverse * at_vertex(starts, vertex);
+        answers.clear();
+        answers.par_extend(inverse_masses.par_iter().enumerate().with_min_len(CHUNK).map(answer));
+        entries.resize(2 * count, [0; 2]);
         let (mut rest, mut parts) = (&mut entries[..], Vec::new());
         for part in 0..vertices.div_ceil(range) {
             let (first, end) = (part * range, ((part + 1) * range).min(vertices));
@@ -111,11 +118,11 @@ impl Incidence {
             parts.push((part, first..end, own));
         }
         parts.into_par_iter().for_each(|(part, segments, own)| {
-            let base = starts[segments.start];
+            let (first, base) = (segments.start, starts[segments.start]);
             let mut next: Vec<u32> = starts[segments].iter().map(|start| start - base).collect();
             within(part).for_each(|(segment, entry)| {
                 if let Some(at) = next.get_mut(segment) {
-                    own[*at as usize] = entry;
+                    own[*at as usize] = [(first + segment) as u32, entry];
                     *at += 1;
                 }
             });
@@ -149,12 +156,12 @@ pub fn solve(
         contacts.iter_mut().flatten().for_each(|contact| contact.weigh(problem.inverse_masses, |_| 1.0));
         return keep_energy(problem, contacts, shift, friction, iterations);
     }
-    incidence.rebuild(contacts, problem.before.len());
+    incidence.rebuild(contacts, problem.inverse_masses);
     for pass in 0..iterations {
-        let Incidence { starts, pushes, .. } = &mut *incidence;
+        let Incidence { answers, pushes, .. } = &mut *incidence;
         let relax = |contact: &mut Contact| {
             if pass == 0 {
-                contact.weigh(problem.inverse_masses, |vertex| at_vertex(starts, vertex));
+                contact.weigh(answers, |_| 1.0);
             }
             let relative = if fresh && pass == 0 { DVec3::ZERO } else { contact.relative(shift) };
             (Push::by(contact, relative, friction), ())
@@ -304,23 +311,13 @@ fn gather(problem: &Problem, incidence: &Incidence, shift: &mut [DVec3], lengths
     }
     parts.into_par_iter().for_each(|(group, part)| {
         let base = strands[group.start] as usize;
-        for strand in group.clone() {
-            let (from, to) = (strands[strand] as usize, strands[strand + 1] as usize);
-            if incidence.count(from, to) == 0 {
-                continue;
-            }
-            let own = &mut part[from - base..to - base];
-            for segment in from..to - 1 {
-                let (mut low, mut high) = (DVec3::ZERO, DVec3::ZERO);
-                let range = incidence.starts[segment] as usize..incidence.starts[segment + 1] as usize;
-                for &entry in &incidence.entries[range] {
-                    let [first, second] = incidence.pushes[entry as usize / 2].shares(entry % 2);
-                    low += first;
-                    high += second;
-                }
-                own[segment - from] += low * problem.inverse_masses[segment];
-                own[segment - from + 1] += high * problem.inverse_masses[segment + 1];
-            }
+        // All contacts of the group in one loop: how many a segment has is a guess that would often be wrong.
+        let [first, end] = [group.start, group.end].map(|strand| incidence.starts[strands[strand] as usize] as usize);
+        for &[segment, entry] in &incidence.entries[first..end] {
+            let [low, high] = incidence.pushes[entry as usize / 2].shares(entry % 2);
+            let at = segment as usize;
+            part[at - base] += low * problem.inverse_masses[at];
+            part[at - base + 1] += high * problem.inverse_masses[at + 1];
         }
         if lengths {
             let batches = group.clone().step_by(LANES).map(|first| Batch::new(strands, first, group.end));
