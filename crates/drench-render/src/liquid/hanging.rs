@@ -13,7 +13,9 @@ use crate::fibre::water::{Wetness, per_vertex};
 use drench_geometry::neighbours::Neighbours;
 use drench_io::StrandBody;
 use glam::{DVec3, Vec3};
+use rayon::prelude::*;
 use std::f32::consts::{PI, TAU};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Film from which the water at the end of a strand hangs as a drop [radii of the strand].
 const CLINGING: f32 = 0.6;
@@ -149,21 +151,23 @@ fn ends(body: &StrandBody) -> Vec<End> {
 /// For each end the strand that its water runs along: of those that it touches the one that ends lowest, if that is lower
 /// than itself.
 fn runs_to(body: &StrandBody, ends: &[End]) -> Vec<Option<u32>> {
-    let mut below: Vec<Option<u32>> = vec![None; ends.len()];
     let full: Vec<u32> = (0..ends.len() as u32).filter(|&i| ends[i as usize].water > 0.0).collect();
     let places: Vec<DVec3> = full.iter().map(|&i| ends[i as usize].at.as_dvec3()).collect();
     let segments = |strand: usize| {
         let range = body.offsets[strand] as usize..body.offsets[strand + 1] as usize;
         body.positions.get(range).unwrap_or_default().windows(2).map(|pair| [Vec3::from(pair[0]), Vec3::from(pair[1])])
     };
-    let wet = || (0..ends.len()).filter(|&j| ends[j].wet);
-    let longest = wet().flat_map(segments).map(|[a, b]| a.distance_squared(b)).fold(0.0, f32::max).sqrt();
+    let wet = || (0..ends.len()).into_par_iter().filter(|&j| ends[j].wet);
+    let longest = |strand| segments(strand).map(|[a, b]| a.distance_squared(b)).fold(0.0, f32::max);
+    let longest = wet().map(longest).reduce(|| 0.0, f32::max).sqrt();
     let mut near = Neighbours::new();
     if near.rebuild(&places, f64::from(0.5 * longest + CAPILLARY)).is_err() {
-        return below;
+        return vec![None; ends.len()];
     }
+    // The lowest is the same whoever comes first.
+    let lowest: Vec<AtomicU32> = (0..ends.len() as u32).map(AtomicU32::new).collect();
     let lower = |j: u32, i: u32| height(ends, j).total_cmp(&height(ends, i)).then(j.cmp(&i)).is_lt();
-    for j in wet() {
+    wet().for_each(|j| {
         for [a, b] in segments(j) {
             near.for_each_near(a.midpoint(b).as_dvec3(), |k| {
                 let (i, j) = (full[k as usize], j as u32);
@@ -172,14 +176,16 @@ fn runs_to(body: &StrandBody, ends: &[End]) -> Vec<Option<u32>> {
                     let along = ((p - a).dot(ab) / ab.length_squared().max(f32::MIN_POSITIVE)).clamp(0.0, 1.0);
                     p.distance_squared(a + ab * along) < CAPILLARY * CAPILLARY
                 };
-                let best = below[i as usize].unwrap_or(i);
-                if lower(j, best) && touches(ends[i as usize].at) {
-                    below[i as usize] = Some(j);
+                let lowest = &lowest[i as usize];
+                if lower(j, lowest.load(Ordering::Relaxed)) && touches(ends[i as usize].at) {
+                    // Another thread may have found a lower one meanwhile.
+                    let _ = lowest.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |now| lower(j, now).then_some(j));
                 }
             });
         }
-    }
-    below
+    });
+    let below = |(i, lowest): (u32, AtomicU32)| Some(lowest.into_inner()).filter(|&j| j != i);
+    (0..).zip(lowest).map(below).collect()
 }
 
 /// Adds a drop in the shape of a pear, of its exact volume.

@@ -21,8 +21,12 @@ pub(super) fn steps(strands: usize, segments: usize, liquid: usize) -> Result<Ve
     // Until hair is wet, in longer steps.
     let mut falling = Simulation::build(&scene(strands, vertices, liquid, 0.1, 25))?;
     falling.advance_frame()?;
+    let wet = falling.checkpoint();
+    // Memory is that of one simulation.
+    drop(falling);
     let mut simulation = Simulation::build(&scene(strands, vertices, liquid, STEP * f64::from(STEPS), STEPS))?;
-    simulation.restore(&falling.checkpoint())?;
+    simulation.restore(&wet)?;
+    drop(wet);
     step_times(&mut simulation, STEPS, RUNS)
 }
 

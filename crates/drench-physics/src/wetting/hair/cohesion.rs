@@ -124,9 +124,12 @@ impl Bond {
         let most = if speed < 0.0 && wanted > 0.0 { f64::INFINITY } else { pull };
         let push = wanted.clamp(-pull, most);
         self.given = push as f32;
-        let slide = (relative - normal * parting) * (-slowed * mass);
-        let slide = slide * (pull / slide.length_squared().sqrt().max(1e-300)).min(1.0);
-        let impulse = normal * (push - given) + slide;
+        let mut impulse = normal * (push - given);
+        // Not in every sweep, and it takes a root and a division.
+        if slowed > 0.0 {
+            let slide = (relative - normal * parting) * (-slowed * mass);
+            impulse += slide * (pull / slide.length_squared().sqrt().max(1e-300)).min(1.0);
+        }
         [a + impulse * i, b - impulse * j, c - impulse * k]
     }
 }

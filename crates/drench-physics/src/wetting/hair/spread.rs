@@ -48,6 +48,9 @@ impl Links {
             return 0.0;
         }
         self.fill(voxels);
+        if self.even() {
+            return 0.0;
+        }
         // In one go water crosses only links between voxels that are not equally full now.
         self.join(medium, grid, voxels, false);
         let mut fastest = self.fastest();
@@ -89,6 +92,12 @@ impl Links {
             (*water, *room) = (voxel.water + voxel.change, voxel.between);
             *saturation = filled(*water, *room);
         });
+    }
+
+    /// Whether all voxels with room are equally full, as where all are dry or none can hold more: nothing spreads then.
+    fn even(&self) -> bool {
+        let mut full = self.saturation.iter().zip(&self.room).filter(|(_, room)| **room > 0.0).map(|(full, _)| full);
+        full.next().is_none_or(|first| full.all(|full| full == first))
     }
 
     /// The largest rate at which the links could empty or fill a voxel [1/s].

@@ -205,13 +205,14 @@ impl Part<'_> {
         rows.resize(count, [0.0; 3]);
         right.clear();
         right.extend(segments.clone().map(|i| self.inside[i - base]));
-        let mut before = length(0);
+        let side = |n: usize| (length(n), room(n) / length(n));
+        let mut before = side(0);
         for n in 0..count {
             rows[n][1] += room(n);
             if n + 1 < count {
-                let after = length(n + 1);
-                let apart = 0.5 * (before + after);
-                let area = 0.5 * (room(n) / before + room(n + 1) / after);
+                let after = side(n + 1);
+                let apart = 0.5 * (before.0 + after.0);
+                let area = 0.5 * (before.1 + after.1);
                 let exchange = dt * fibre.diffusion * area / apart;
                 rows[n][1] += exchange;
                 rows[n][2] = -exchange;

@@ -2,10 +2,10 @@
 
 use super::grid::{Grid, cut};
 use super::{Estimate, Hair, HairWater, Medium};
-use glam::{DMat3, DVec3, Vec3};
+use glam::{DMat3, DVec3};
 use rayon::prelude::*;
 use std::sync::atomic::AtomicU64;
-use wide::f64x4;
+use wide::{f32x4, f64x4};
 
 /// Full particles around a voxel from which on it is within the liquid. Drops that pass by are fewer, particles of a pool more.
 const SUBMERGED: f64 = 6.0;
@@ -63,10 +63,10 @@ impl Voxel {
 struct Brought {
     /// Water around it [kg/m], room between and around its hairs [kg/m], and hairs.
     amounts: f64x4,
-    /// Direction, and velocity of its middle [m/s].
-    along: Vec3,
-    velocity: Vec3,
-    oil: f32,
+    /// Direction, and strength of the oil.
+    along: f32x4,
+    /// Velocity of its middle [m/s].
+    velocity: f32x4,
 }
 
 /// What the segments in a voxel get of what happened to it, for each length of hair.
@@ -127,11 +127,12 @@ impl Voxels {
                     let fibre = &hair.fibres[hair.groom_of(i)];
                     let mass = f64::from(hair.masses[i]) * share;
                     let room = [fibre.between, fibre.around].map(|room| room * mass);
+                    let along = (way * (1.0 / way.length_squared().max(1e-30).sqrt())).as_vec3();
+                    let velocity = ((velocities[i] + velocities[i - 1]) * 0.5).as_vec3();
                     *brought = Brought {
                         amounts: f64x4::new([water.around[i] * share, room[0], room[1], fibre.hairs]),
-                        along: (way * (1.0 / way.length_squared().max(1e-30).sqrt())).as_vec3(),
-                        velocity: ((velocities[i] + velocities[i - 1]) * 0.5).as_vec3(),
-                        oil: water.oil[i],
+                        along: f32x4::new(along.extend(water.oil[i]).to_array()),
+                        velocity: f32x4::new(velocity.extend(0.0).to_array()),
                     };
                 }
             }
@@ -139,14 +140,19 @@ impl Voxels {
         self.all.resize(grid.voxels(), Voxel::default());
         let brought = &self.brought;
         let volume = grid.edge().powi(3);
-        self.all.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, voxels)| {
+        self.all.par_chunks_mut(CHUNK).enumerate().for_each_init(Vec::new, |near, (chunk, voxels)| {
             for (voxel, number) in voxels.iter_mut().zip(chunk * CHUNK..) {
-                let (mut sum, mut amounts) = (Voxel::default(), f64x4::ZERO);
+                // All that is in a voxel is fetched first: memory is waited for once, not once for each of them.
+                let portions = grid.within(number);
+                near.clear();
+                near.extend(portions.iter().map(|portion| brought[portion.segment as usize]));
+                let (mut sum, mut amounts, mut velocity) = (Voxel::default(), f64x4::ZERO, f64x4::ZERO);
+                // Sums of l u u^T: xx, yy, zz, and oil; xy, xz, yz.
+                let (mut even, mut mixed) = (f32x4::ZERO, f32x4::ZERO);
                 // Sum of the squared lengths of hairs: what each has of itself in its voxel.
                 let (mut squares, mut run, mut last) = (0.0, 0.0, None);
-                for portion in grid.within(number) {
+                for (portion, brought) in portions.iter().zip(&*near) {
                     let length = f64::from(portion.length);
-                    let brought = &brought[portion.segment as usize];
                     let [.., each] = *brought.amounts.as_array();
                     // Segments of a strand follow each other; between two strands there is a root.
                     let goes_on = last.is_some_and(|last: u32| portion.segment <= last + 1);
@@ -154,17 +160,19 @@ impl Voxels {
                     squares += each * length * (2.0 * run + length);
                     (last, run) = (Some(portion.segment), run + length);
                     let (hairs, weight) = (each * length, each as f32 * portion.length);
-                    let (u, l) = (brought.along, brought.along * weight);
-                    let tensor = [l.x * u.x, l.y * u.y, l.z * u.z, l.x * u.y, l.x * u.z, l.y * u.z];
-                    sum.directions.iter_mut().zip(tensor).for_each(|(sum, value)| *sum += value);
+                    let weighed = brought.along * f32x4::splat(weight);
+                    let ([x, y, z, _], [l, m, ..]) = (brought.along.to_array(), weighed.to_array());
+                    even += weighed * f32x4::new([x, y, z, 1.0]);
+                    mixed += f32x4::new([l, l, m, 0.0]) * f32x4::new([y, z, z, 0.0]);
                     amounts += brought.amounts * f64x4::splat(length);
-                    sum.velocity += brought.velocity.as_dvec3() * hairs;
-                    sum.oil += brought.oil * weight;
+                    velocity += f64x4::new(brought.velocity.to_array().map(f64::from)) * f64x4::splat(hairs);
                     sum.segments += 1;
                 }
                 [sum.water, sum.between, sum.around, sum.length] = amounts.to_array();
-                sum.velocity /= sum.length;
-                sum.oil /= sum.length as f32;
+                let ([xx, yy, zz, oil], [xy, xz, yz, _]) = (even.to_array(), mixed.to_array());
+                sum.directions = [xx, yy, zz, xy, xz, yz];
+                sum.velocity = DVec3::from_slice(&velocity.to_array()) / sum.length;
+                sum.oil = oil / sum.length as f32;
                 // A hair is not its own neighbour.
                 let others = (sum.length - squares / sum.length) / volume;
                 sum.between *= sharing(&hair.medium, sum.segments, others);
