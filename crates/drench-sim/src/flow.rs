@@ -12,11 +12,12 @@ use crate::world::{Model, Scratch, State};
 use drench_math::ordered;
 use drench_physics::PhysicsError;
 use drench_physics::contact::Collider;
-use drench_physics::grains::{self, fill};
+use drench_physics::grains::{self, GrainScratch, fill};
 use drench_physics::liquid::{self, Foreign, Limit, LiquidModel, LiquidState, Method, NO_BODY, Reactions, Velocities};
-use drench_physics::wetting::pores::Pores;
+use drench_physics::wetting::pores::{Pores, Taken};
 use drench_physics::wetting::{self, soak};
 use glam::DVec3;
+use rayon::prelude::*;
 use std::ops::Range;
 
 /// The grains near the liquid, and hair that gets wet, as it feels them.
@@ -31,8 +32,7 @@ pub struct ForeignScratch {
     diameters: Vec<f64>,
     /// How far they are closed, 0 to 1.
     closed: Vec<f64>,
-    /// Of one body after the other.
-    pores: Pores,
+    taken: Vec<Taken>,
     inverse_masses: Vec<f64>,
     /// What the liquid gave them in this substep [N s].
     pushes: Vec<DVec3>,
@@ -49,6 +49,8 @@ const HAIR_PERMEABILITY: f64 = 5e-9;
 const YIELD: f64 = 0.2;
 /// How far, in spacings, a stream may come out of an opening in one part.
 const STREAM: f64 = 1.0;
+/// Grains that are looked at in one piece.
+const PIECE: usize = 1024;
 /// Most parts of a substep.
 const MOST_PARTS: f64 = 64.0;
 
@@ -143,11 +145,11 @@ fn liquid(
     report: &mut Report,
 ) -> Result<(), SimError> {
     let Some(body) = &model.liquid else { return Ok(()) };
-    let Scratch { solids, bodies, walls, liquid, foreign, .. } = scratch;
+    let Scratch { solids, bodies, walls, liquid, grains, foreign, .. } = scratch;
     let skins = solids::skins(model, solids);
     let colliders = &solids::colliders(model, solids, &skins);
     model.walls.place(model, solids, &state.liquid, span.dt, walls);
-    foreign.gather(model, state, &body.model, span.dt);
+    foreign.gather(model, state, grains, &body.model, span.dt);
     let carrier = |collider: &Collider| collider.body().map_or(NO_BODY, |body| body as u32);
     let collider_bodies: Vec<u32> = colliders.iter().map(carrier).collect();
     let surroundings = liquid::Surroundings {
@@ -256,36 +258,40 @@ fn wetting(model: &Model, state: &mut State, scratch: &mut Scratch, span: Span) 
 
 impl ForeignScratch {
     /// Takes over where the grains that the liquid may meet within the substep, and hair, are.
-    fn gather(&mut self, model: &Model, state: &State, liquid: &LiquidModel, dt: f64) {
+    fn gather(&mut self, model: &Model, state: &State, working: &mut [GrainScratch], liquid: &LiquidModel, dt: f64) {
         self.numbers.clear();
         self.positions.clear();
         self.velocities.clear();
         self.volumes.clear();
         self.diameters.clear();
         self.closed.clear();
+        self.taken.clear();
         self.inverse_masses.clear();
         let (drops, speed) = (&state.liquid.positions, |velocities: &[DVec3]| {
             ordered::max(velocities.len(), 0.0, |i| velocities[i].length_squared()).sqrt()
         });
         let (low, high) = drops.iter().fold(NOWHERE, enclose);
         let mut first = 0;
-        for (body, grains) in model.grains.iter().zip(&state.grains) {
+        for ((body, grains), working) in model.grains.iter().zip(&state.grains).zip(working) {
             // Twice the way that they go, because collisions may make them faster meanwhile.
             let way = 2.0 * dt * (speed(&state.liquid.velocities) + speed(&grains.velocities));
             let reach = 2.0 * liquid.support() + way;
             let (low, high) = (low - reach, high + reach);
-            self.pores.find(&body.model, grains);
+            let known = self.numbers.len();
             for (grain, &position) in grains.positions.iter().enumerate() {
                 if within(position, low, high) {
                     self.numbers.push((first + grain) as u32);
                     self.positions.push(position);
                     self.velocities.push(grains.velocities[grain]);
                     self.diameters.push(2.0 * grains.radii[grain]);
-                    self.volumes.push(self.pores.volume(&body.model, grains, grain));
-                    self.closed.push(self.pores.closed[grain]);
                     self.inverse_masses.push(1.0 / grains.mass(&body.model, grain));
                 }
             }
+            let (pores, near) = (Pores::among(&body.model, grains, working), &self.numbers[known..]);
+            let taken = near.par_iter().with_min_len(PIECE).map(|&number| pores.taken(number as usize - first));
+            self.taken.par_extend(taken);
+            self.volumes.extend(self.taken[known..].iter().map(|taken| taken.volume));
+            self.closed.extend(self.taken[known..].iter().map(|taken| taken.closed));
             first += grains.len();
         }
         self.hair.find(model, state, dt, |position, velocity, volume, mass| {

@@ -75,6 +75,45 @@ fn wet_sand_gives_the_same_bits_on_any_threads_and_after_a_kill() {
     gives_the_same_bits(&Place::new(), "run wetting-front --size tiny --frames 8", 1, 5);
 }
 
+/// Water falls on sand with a box on it, in a tank.
+const BEACH: &str = r#"
+name = "beach"
+shows = "Water, sand and a box."
+simulation = { frames = 6, fps = 50, substeps = 4 }
+
+[liquid]
+material = "water"
+spacing = "1 cm"
+fill = [{ kind = "box", low = [-0.05, 0.03, -0.05], high = [0, 0.09, 0.05], velocity = [0, -0.5, 0] }]
+
+[[solid]]
+name = "tank"
+shape = { kind = "tank", size = [0.1, 0.2, 0.1], wall = "2 cm" }
+
+[[solid]]
+name = "box"
+shape = { kind = "box", size = [0.03, 0.03, 0.03] }
+position = [0.025, 0.045, 0]
+body = { density = 700 }
+
+[[grains]]
+name = "sand"
+radius = "5 mm"
+speed = 0.5
+wetness = {}
+fill = [{ kind = "box", low = [-0.05, 0, -0.05], high = [0.05, 0.03, 0.05] }]
+"#;
+
+#[test]
+fn sand_water_and_a_body_give_the_same_bits_on_any_threads_and_after_a_kill() {
+    let place = Place::new();
+    std::fs::write(place.path("beach.toml"), BEACH).expect("the folder is there");
+    gives_the_same_bits(&place, "run beach.toml", 0, 4);
+    let last = &place.stats("t1")[6];
+    assert!(last["water"]["grains"].as_f64().is_some_and(|water| water > 0.01), "water is in the sand: {last}");
+    assert!(last["bodies"]["box"]["y"].as_f64().is_some_and(|y| (y - 0.045).abs() > 1e-4), "the box moves: {last}");
+}
+
 #[test]
 fn another_seed_gives_other_bits() {
     let place = Place::new();

@@ -53,9 +53,21 @@ fn scenes_of_hair_notice_that_what_they_show_is_gone() {
         ("mop", "bodies.mop.clump_size", " --set wetting.reach=0".to_owned()),
     ];
     for (scene, figure, change) in cases {
-        let line = format!("run {scene} --size tiny --no-render --force --out {scene}{change}");
-        let ended = place.drench(&line).exits(1);
-        let noticed = ended.out.lines().any(|line| line.starts_with("FAIL") && line.contains(figure));
-        assert!(noticed, "{line}: {}", ended.out);
+        is_noticed(&place, scene, figure, &change);
     }
+}
+
+#[test]
+fn scenes_of_sand_notice_that_what_they_show_is_gone() {
+    let place = Place::new();
+    is_noticed(&place, "wetting-front", "bodies.deep.wet.bottom", " --set grains.deep.wetness.downward=0");
+    is_noticed(&place, "repose", "bodies.rough.slope", " --set grains.rough.friction=0.1");
+}
+
+/// A scene with this change must fail what it expects of this figure.
+fn is_noticed(place: &Place, scene: &str, figure: &str, change: &str) {
+    let line = format!("run {scene} --size tiny --no-render --force --out {scene}{change}");
+    let ended = place.drench(&line).exits(1);
+    let noticed = ended.out.lines().any(|line| line.starts_with("FAIL") && line.contains(figure));
+    assert!(noticed, "{line}: {}", ended.out);
 }

@@ -26,7 +26,7 @@ mod integrate;
 pub(crate) mod law;
 mod model;
 pub(crate) mod search;
-mod solids;
+pub(crate) mod solids;
 mod state;
 
 pub use model::{GrainModel, Material, Sizes, Sleep, Spread, Stiffness, restitution};
@@ -90,7 +90,7 @@ pub fn solve(
     }
     let listed = state.offsets.len() == state.len() + 1 && state.origins.len() == state.len();
     let mut stale = !listed || integrate::wandered(state) > 0.5 * skin;
-    if !stale && scratch.search.indexed != (state.listings, state.links.len()) {
+    if !stale && !scratch.search.lists(state) {
         search::index(state, scratch);
     }
     let moving = solids.iter().any(Solid::moves);

@@ -26,7 +26,7 @@ pub(crate) struct Search {
     /// Number before renumbering of each grain; empty if they kept theirs.
     before: Vec<u32>,
     /// What the lists of others' links were made for: searches of the state, and links.
-    pub indexed: (u64, usize),
+    indexed: (u64, usize),
 }
 
 #[derive(Debug, Default)]
@@ -36,6 +36,11 @@ struct Found {
 }
 
 impl Search {
+    /// Whether the lists of others' links are those of this state.
+    pub fn lists(&self, state: &GrainState) -> bool {
+        self.indexed == (state.listings, state.links.len())
+    }
+
     pub fn memory(&self) -> usize {
         let found: usize =
             self.pieces.iter().map(|piece| 4 * (piece.counts.capacity() + piece.partners.capacity())).sum();
@@ -208,7 +213,8 @@ pub(crate) fn index(state: &GrainState, scratch: &mut GrainScratch) {
     }
     scratch.lower.clear();
     scratch.lower.resize(links.len(), (0, 0));
-    for owner in 0..count {
+    // What was poured in since grains were last listed has no links yet.
+    for owner in 0..state.offsets.len().saturating_sub(1) {
         for k in state.offsets[owner]..state.offsets[owner + 1] {
             let place = &mut starts[links[k as usize].partner as usize + 1];
             scratch.lower[*place as usize] = (k, owner as u32);

@@ -10,7 +10,7 @@ use glam::{DQuat, DVec3};
 use rayon::prelude::*;
 
 /// Faces of one solid that a grain can touch at once.
-const FACES: usize = 3;
+pub(crate) const FACES: usize = 3;
 /// Normals closer than this belong to one face.
 const SAME_FACE: f64 = 0.9;
 /// Grains that are looked at in one piece.

@@ -318,6 +318,17 @@ pub struct GrainScratch {
 }
 
 impl GrainScratch {
+    /// Grains linked with one, by their number, when the links of others are listed: none with one that was poured in since.
+    pub(crate) fn around(&self, state: &GrainState, grain: usize) -> impl Iterator<Item = usize> {
+        let span = |offsets: &[u32]| match offsets.get(grain..grain + 2) {
+            Some(&[from, to]) => from as usize..to as usize,
+            _ => 0..0,
+        };
+        let others = self.lower[span(&self.lower_offsets)].iter().map(|&(_, owner)| owner);
+        let own = state.links[span(&state.offsets)].iter().map(|link| link.partner);
+        others.chain(own).map(|other| other as usize)
+    }
+
     /// Bytes held now.
     pub fn memory(&self) -> usize {
         self.movers.capacity() * (size_of::<Mover>() + size_of::<Damp>() + size_of::<Load>() + 5)

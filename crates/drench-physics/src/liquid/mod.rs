@@ -20,6 +20,7 @@ pub mod dfsph;
 mod drag;
 pub mod drain;
 mod fields;
+mod film;
 mod floaters;
 mod guard;
 pub mod kernel;

@@ -3,6 +3,7 @@
 use super::dfsph::{self, Solved};
 use super::drag::{Drag, Flow};
 use super::fields::{Fields, dot};
+use super::film::{self, Film};
 use super::floaters::Floaters;
 use super::guard::Guard;
 use super::kernel::CubicSpline;
@@ -37,6 +38,7 @@ pub struct LiquidScratch {
     neighbours: Neighbours,
     walls: Walls,
     foreign: Walls,
+    films: Vec<Film>,
     floaters: Floaters,
     drag: Drag,
     surface: Surface,
@@ -194,6 +196,12 @@ fn push_back(scratch: &LiquidScratch, surroundings: &Surroundings, reactions: &m
     for (total, impulse) in reactions.foreign.iter_mut().zip(&scratch.foreign_impulses) {
         *total += *impulse;
     }
+    for film in &scratch.films {
+        let body = surroundings.collider_bodies.get(film.collider).map_or(NO_BODY, |&body| body) as usize;
+        if body < reactions.bodies.len() {
+            reactions.bodies[body].push(-film.impulse, film.place, &mut reactions.pushes[body]);
+        }
+    }
 }
 
 impl Step<'_, '_> {
@@ -280,7 +288,7 @@ impl Step<'_, '_> {
         scratch: &mut LiquidScratch,
         reactions: &Reactions,
     ) -> Result<(), PhysicsError> {
-        let LiquidScratch { fields, neighbours, walls, foreign, floaters, .. } = scratch;
+        let LiquidScratch { fields, neighbours, walls, foreign, films, floaters, .. } = scratch;
         let LiquidScratch { wall_impulses, foreign_impulses, .. } = scratch;
         let (samples, others) = (&self.surroundings.samples, &self.surroundings.foreign);
         fields.wall.fill(f32x4::ZERO);
@@ -314,6 +322,8 @@ impl Step<'_, '_> {
         foreign.look_back();
         foreign.close(fields, others.closed);
         foreign.loosen(fields, &others.inverse_masses[..others.loose.min(others.inverse_masses.len())]);
+        let done = self.since / (self.since + self.left);
+        film::find(films, foreign, others.diameters, self.surroundings.colliders, &self.frame, done);
         foreign_impulses.clear();
         foreign_impulses.resize(others.positions.len(), DVec3::ZERO);
         Ok(())
@@ -470,7 +480,7 @@ impl Step<'_, '_> {
         floaters.arrive(fields);
         let pressures = state.pressures.iter_mut().zip(&scratch.fields.kappa);
         pressures.for_each(|(pressure, kappa)| *pressure = kappa / dt);
-        collect_pressure(scratch);
+        collect_pressure(scratch, &self.frame);
         give_velocities(state, &scratch.fields.v, &scratch.before);
         solved
     }
@@ -518,7 +528,7 @@ impl Step<'_, '_> {
         }
         let pressures = state.pressures.iter_mut().zip(&fields.kappa);
         pressures.for_each(|(pressure, kappa)| *pressure = kappa / self.dt as f32);
-        collect_pressure(scratch);
+        collect_pressure(scratch, &self.frame);
         give_velocities(state, &scratch.fields.v, &scratch.before);
         let moves = state.positions.par_iter_mut().zip(&state.velocities);
         moves.with_min_len(PIECE).for_each(|(position, velocity)| *position += *velocity * self.dt);
@@ -526,8 +536,9 @@ impl Step<'_, '_> {
 }
 
 /// What walls get from the pressure κ that was just applied: m κ ψ ∇W.
-fn collect_pressure(scratch: &mut LiquidScratch) {
-    let LiquidScratch { fields, walls, foreign, wall_impulses, foreign_impulses, .. } = scratch;
+fn collect_pressure(scratch: &mut LiquidScratch, frame: &Frame) {
+    let LiquidScratch { fields, walls, foreign, films, wall_impulses, foreign_impulses, .. } = scratch;
+    film::push(films, fields, foreign, &frame.kernel, foreign_impulses);
     for (walls, impulses) in [(&*walls, wall_impulses), (&*foreign, foreign_impulses)] {
         walls.collect(fields, impulses, |i, _, offset, weight| {
             offset * f32x4::splat(walls.mirror * weight * fields.kappa[i] * fields.points.masses[i])

@@ -102,6 +102,8 @@ pub(crate) struct Walls {
     loose: Vec<f32>,
     /// Σ m_i |ψ ∇W| / m_f over the particles around each of them.
     answers: Vec<f32>,
+    /// Those beside a solid: the way out of it, and the part of Δu along it that it takes.
+    held: Vec<(u32, f32x4, f32)>,
     /// Δu, what velocity the pressure that is being solved for gives them [m/s].
     gained: Vec<f32x4>,
 }
@@ -444,6 +446,12 @@ impl Walls {
         !self.loose.is_empty()
     }
 
+    /// Lets solids hold loose points in the pressure that is solved for: by number, the way out of the solid, and the part of what they gain along it that it takes.
+    pub fn hold(&mut self, points: impl Iterator<Item = (usize, DVec3, f64)>) {
+        self.held.clear();
+        self.held.extend(points.map(|(point, normal, part)| (point as u32, lanes(normal), part as f32)));
+    }
+
     /// Δu under the pressure κ.
     pub fn go_along(&mut self, fields: &Fields) {
         let mut gained = std::mem::take(&mut self.gained);
@@ -455,6 +463,10 @@ impl Walls {
             });
             *gained = impulse * f32x4::splat(self.loose[b]);
         });
+        for &(point, normal, part) in &self.held {
+            let gained = &mut gained[point as usize];
+            *gained -= normal * f32x4::splat(part * dot(normal, *gained));
+        }
         self.gained = gained;
     }
 

@@ -7,7 +7,8 @@
 //! can be in a heap as long as grains and their water have less than 0.68 of space, when a fifth of the pores is filled, and hardly beyond [`OPEN`]. From there on the heap is a
 //! wall: a grain is *closed* as far as it is full and [`CARRIED`] full ones lie around it.
 
-use crate::grains::{GrainModel, GrainState, ball};
+use crate::grains::search::index;
+use crate::grains::{GrainModel, GrainScratch, GrainState, ball};
 use crate::wetting::soak::adjoin;
 
 /// Part of space that grains have in a heap.
@@ -18,56 +19,59 @@ const CLOSED: f64 = 0.7;
 /// Neighbours with which a grain is in a heap: as many as carry one. With as many full ones there is no way past it.
 const CARRIED: f64 = 3.0;
 
-fn held(model: &GrainModel, state: &GrainState, grain: usize) -> f64 {
-    model.wetness().map_or(0.0, |wetness| state.water[grain] / wetness.density)
-}
-
 /// What grains leave to the liquid.
-#[derive(Debug, Default)]
-pub struct Pores {
-    /// How full the pores about every grain would be in a heap, 0 where they begin to close to 1 where they are closed.
-    full: Vec<f64>,
-    /// How far every grain that holds water is in a heap, 0 to 1.
-    among: Vec<f64>,
-    /// How far every grain is closed to the liquid, 0 to 1.
-    pub closed: Vec<f64>,
+#[derive(Clone, Copy)]
+pub struct Pores<'a> {
+    model: &'a GrainModel,
+    state: &'a GrainState,
+    scratch: &'a GrainScratch,
 }
 
-impl Pores {
+/// What a grain takes from the liquid.
+#[derive(Clone, Copy, Debug)]
+pub struct Taken {
+    /// Volume [m3].
+    pub volume: f64,
+    /// How far the grain is closed to the liquid, 0 to 1.
+    pub closed: f64,
+}
+
+impl<'a> Pores<'a> {
     /// Looks at grains as they are.
-    pub fn find(&mut self, model: &GrainModel, state: &GrainState) {
-        let Self { full, among, closed } = self;
-        for values in [&mut *among, &mut *closed] {
-            values.clear();
-            values.resize(state.len(), 0.0);
+    pub fn among(model: &'a GrainModel, state: &'a GrainState, scratch: &'a mut GrainScratch) -> Self {
+        if !scratch.search.lists(state) && state.water.iter().any(|&water| water > 0.0) {
+            index(state, scratch);
         }
-        full.clear();
-        full.extend((0..state.len()).map(|i| {
-            let filled = held(model, state, i) / (ball(state.radii[i]) * (1.0 - PACKED) / PACKED);
-            ((filled - OPEN) / (CLOSED - OPEN)).clamp(0.0, 1.0)
-        }));
-        // What was poured in since grains were last listed lies on nothing yet.
-        for owner in 0..state.offsets.len().saturating_sub(1) {
-            for link in &state.links[state.offsets[owner] as usize..state.offsets[owner + 1] as usize] {
-                let partner = link.partner as usize;
-                if state.water[owner] == 0.0 && state.water[partner] == 0.0 {
-                    continue;
-                }
-                if adjoin(state, owner, partner) {
-                    closed[owner] += full[partner];
-                    closed[partner] += full[owner];
-                    among[owner] += 1.0;
-                    among[partner] += 1.0;
-                }
-            }
-        }
-        closed.iter_mut().zip(full).for_each(|(closed, full)| *closed = *full * (*closed / CARRIED).min(1.0));
-        among.iter_mut().for_each(|among| *among = (*among / CARRIED).min(1.0));
+        Self { model, state, scratch }
     }
 
-    /// Volume that a grain takes from the liquid [m3].
-    pub fn volume(&self, model: &GrainModel, state: &GrainState, grain: usize) -> f64 {
-        ball(state.radii[grain]) + self.among[grain] * held(model, state, grain)
+    /// What one of them takes.
+    pub fn taken(&self, grain: usize) -> Taken {
+        let solid = ball(self.state.radii[grain]);
+        // A dry grain takes its own volume, whatever lies around it.
+        if self.held(grain) == 0.0 {
+            return Taken { volume: solid, closed: 0.0 };
+        }
+        let (mut near, mut full) = (0.0, 0.0);
+        for other in self.scratch.around(self.state, grain).filter(|&other| adjoin(self.state, grain, other)) {
+            near += 1.0;
+            full += self.full(other);
+        }
+        Taken {
+            volume: solid + (near / CARRIED).min(1.0) * self.held(grain),
+            closed: self.full(grain) * (full / CARRIED).min(1.0),
+        }
+    }
+
+    /// Volume of the water in a grain [m3].
+    fn held(&self, grain: usize) -> f64 {
+        self.model.wetness().map_or(0.0, |wetness| self.state.water[grain] / wetness.density)
+    }
+
+    /// How full the pores about a grain would be in a heap, 0 where they begin to close to 1 where they are closed.
+    fn full(&self, grain: usize) -> f64 {
+        let filled = self.held(grain) / (ball(self.state.radii[grain]) * (1.0 - PACKED) / PACKED);
+        ((filled - OPEN) / (CLOSED - OPEN)).clamp(0.0, 1.0)
     }
 }
 
@@ -95,10 +99,9 @@ mod tests {
             state.push(&model, NewGrain { position, velocity, radius: RADIUS, water });
         }
         search(&model, &mut state, &mut scratch, false).unwrap();
-        let mut pores = Pores::default();
-        pores.find(&model, &state);
-        let middle = edge.pow(3) / 2;
-        (pores.closed[0], (pores.volume(&model, &state, middle) - ball(RADIUS)) / (water / wetness.density))
+        let pores = Pores::among(&model, &state, &mut scratch);
+        let middle = pores.taken(edge.pow(3) / 2);
+        (pores.taken(0).closed, (middle.volume - ball(RADIUS)) / (water / wetness.density))
     }
 
     #[test]

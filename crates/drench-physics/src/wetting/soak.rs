@@ -164,26 +164,25 @@ fn spread_once(
     gravity: DVec3,
     dt: f64,
 ) -> Result<(), PhysicsError> {
-    let excess_of = |grains: &GrainState, i: usize| {
-        (grains.water[i] / model.dry_mass(grains.sizes[i]) - wetness.threshold).max(0.0)
-    };
-    if (0..state.len()).into_par_iter().all(|i| excess_of(state, i) == 0.0) {
+    let excess_of = |i: usize| (state.water[i] / model.dry_mass(state.sizes[i]) - wetness.threshold).max(0.0);
+    let excess: Vec<f64> = (0..state.len()).into_par_iter().with_min_len(PIECE).map(excess_of).collect();
+    if excess.iter().all(|&excess| excess == 0.0) {
         return Ok(());
     }
     if state.offsets.len() != state.len() + 1 {
         search(model, state, scratch, false)?;
-    } else if scratch.search.indexed != (state.listings, state.links.len()) {
+    } else if !scratch.search.lists(state) {
         index(state, scratch);
     }
     let grains = &*state;
     let own = |i: usize| grains.offsets[i] as usize..grains.offsets[i + 1] as usize;
     let others = |i: usize| &scratch.lower[scratch.lower_offsets[i] as usize..scratch.lower_offsets[i + 1] as usize];
-    let around: Vec<(f64, u32)> = (0..grains.len())
+    // How many grains lie around each that gives or gets: one that is over-wet, or beside one that is.
+    let around: Vec<u32> = (0..grains.len())
         .into_par_iter()
         .map(|i| {
-            let mine = own(i).filter(|&k| adjoin(grains, i, grains.links[k].partner as usize)).count();
-            let theirs = others(i).iter().filter(|&&(_, owner)| adjoin(grains, i, owner as usize)).count();
-            (excess_of(grains, i), (mine + theirs) as u32)
+            let involved = excess[i] > 0.0 || scratch.around(grains, i).any(|j| excess[j] > 0.0);
+            if involved { scratch.around(grains, i).filter(|&j| adjoin(grains, i, j)).count() as u32 } else { 0 }
         })
         .collect();
 
@@ -191,12 +190,12 @@ fn spread_once(
     let down = gravity.normalize_or(DVec3::NEG_Y);
     let rates = Rates { wetness, down, dt };
     let flow = |i: usize, j: usize| {
-        let ((wet, n), (less, m)) = (around[i], around[j]);
-        if wet == less || !adjoin(grains, i, j) {
+        if around[i] == 0 || excess[i] == excess[j] || !adjoin(grains, i, j) {
             return 0.0;
         }
+        let (wet, less) = (excess[i], excess[j]);
         let way = (grains.positions[j] - grains.positions[i]).normalize_or_zero();
-        let part = rates.part(if wet > less { way } else { -way }) / f64::from(1 + n.max(m));
+        let part = rates.part(if wet > less { way } else { -way }) / f64::from(1 + around[i].max(around[j]));
         part * model.dry_mass(grains.sizes[i].min(grains.sizes[j])) * (wet - less)
     };
     let mut flows = std::mem::take(&mut scratch.flows);
@@ -216,6 +215,9 @@ fn spread_once(
     let moved: Vec<(f64, DVec3, DVec3)> = (0..grains.len())
         .into_par_iter()
         .map(|i| {
+            if around[i] == 0 {
+                return (grains.water[i], grains.velocities[i], grains.spins[i]);
+            }
             let mass = model.dry_mass(grains.sizes[i]) + grains.water[i];
             let (mut water, mut momentum, mut kept) = (grains.water[i], DVec3::ZERO, mass);
             let mut exchange = |gained: f64, other: usize| {
