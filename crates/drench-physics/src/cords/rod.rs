@@ -7,8 +7,8 @@
 //! sum_v m_v |x_v - x*_v|^2 / (2 dt^2) + sum over joints of B / (2 l) |t_b - t_a|^2
 //!
 //! least solve a system with five diagonals, the same for x, y and z: stable at any stiffness, and the same rod in any step and at any resolution. It is what shape
-//! matching of regions of three vertices would come to if it were repeated without end. Wider regions, which are as stiff after one pass, lose their direction where a
-//! cord is bent within their reach: a loop of the size of a region trembles, because no rotation brings a straight line closer to a closed one than another.
+//! matching of regions of three vertices would come to if it were repeated without end. Wider regions, which are as stiff after one pass, do not see what bends within
+//! their reach.
 
 use super::clamp::Grip;
 use super::model::{CordModel, Joint};
