@@ -97,6 +97,10 @@ pub fn cord_material(material: &scene::CordMaterial) -> cords::CordMaterial {
             scene::Bending::Regions { half_width, .. } => cords::Bending::HalfWidth(half_width),
             scene::Bending::Modulus { modulus } => cords::Bending::Modulus(modulus),
         },
+        goal_time: match material.bending {
+            scene::Bending::Regions { time, .. } => time,
+            scene::Bending::Modulus { .. } => csm::REFERENCE_STEP,
+        },
         tension: curve(&material.tension),
         torsion: material.torsion.as_ref().map(|torsion| cords::Torsion {
             curve: curve(&torsion.curve()),

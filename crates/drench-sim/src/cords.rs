@@ -92,7 +92,7 @@ pub fn build(
     let radii: Vec<f32> =
         (0..positions.len()).map(|vertex| (cord.radius * factor(&cord.profile, vertex)) as f32).collect();
     let mut material = convert::cord_material(&cord.material);
-    if let scene::Bending::Regions { half_width, profile: profile @ Some(_) } = &cord.material.bending {
+    if let scene::Bending::Regions { half_width, profile: profile @ Some(_), .. } = &cord.material.bending {
         let widths = (0..positions.len()).map(|vertex| half_width * factor(profile, vertex));
         material.bending = Bending::HalfWidths(widths.collect());
     }

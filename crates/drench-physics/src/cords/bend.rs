@@ -1,12 +1,14 @@
 //! Bending by chain shape matching [Rungjiratananon2012, section 4.1; see `strands::csm`].
 //!
 //! Shape matching also resists stretch, with a stiffness of its own that no curve has. Here it sees a rest shape whose segments are as long as
-//! they now are where they are stretched, so that the tension is all that pulls; a segment that is too short is pushed to its length by
-//! the matching, which is all the resistance to compression a cord has.
+//! they now are where they are stretched, so that the tension is all that pulls. What presses is [`super::press`].
 //!
-//! Going to the goals once a substep makes a cord of mass m' a length and segments of length l a rod of rigidity
-//! EI = m' l^4 q^2 / (4 dt^2), where q^2 depends on the half-width alone: [`effective_bending_stiffness`]. With a bending modulus the half-width
-//! is chosen to match, so that neither the resolution nor the step changes the rod.
+//! Going to the goals once in a time t makes a cord of mass m' a length and segments of length l a rod of rigidity
+//! B = m' l^4 q^2 / (4 t^2), where q^2 depends on the half-width alone. As strands do, a cord goes all the way in t = 10 ms, if not said otherwise, and the fraction (dt / t)^2 of
+//! it in a shorter substep: B is the same in any step. In a longer one regions are as much wider as keeps B.
+//!
+//! A bending modulus makes a rod of a cord that is straight at rest: [`super::rod`]. Three vertices do not know how a curved shape is rolled about the cord; regions
+//! that go all the way in a substep, as wide as B asks for then, carry it along.
 //!
 //! A clamp that holds a direction at the end of a piece is the rest of the cord, held: regions there reach on to vertices that continue the
 //! cord straight through the clamp, whose goals push what holds it. Without them wide regions would hardly feel a clamp.
@@ -16,21 +18,17 @@
 
 use super::Surroundings;
 use super::clamp::Bodies;
-use super::model::{Bending, CordModel};
+use super::model::{Bending, CordMaterial, CordModel};
+use super::press::press;
+use super::rod;
 use super::state::{CordScratch, CordState};
 use crate::collision::segments::length;
 use crate::strands::csm::extent::extent;
 use crate::strands::csm::matching::{Chains, Workspace, match_shape};
 use crate::strands::csm::rotation::Turn;
-use crate::strands::csm::{half_width_of, squared_stiffness};
+use crate::strands::csm::{REFERENCE_STEP, half_width_of, squared_of_rigidity, squared_stiffness};
 use crate::strands::lanes::{LANES, Lane, Lane3};
 use glam::{DMat3, DQuat, DVec3};
-
-/// Bending rigidity EI [N m2] of a cord of `linear_density` [kg/m] whose segments of `length` [m] go to their goals of a half-width
-/// once in `dt` [s].
-pub fn effective_bending_stiffness(half_width: f64, linear_density: f64, length: f64, dt: f64) -> f64 {
-    linear_density * length.powi(4) * squared_stiffness(half_width) / (4.0 * dt * dt)
-}
 
 /// Four pieces side by side.
 #[derive(Debug, Default)]
@@ -42,10 +40,12 @@ pub(crate) struct Regions {
     work: Workspace,
 }
 
+/// Largest q^2 of a region.
+const MOST: f64 = 1e12;
 /// Vertices beyond a clamp that a region may reach, at most.
 const BEYOND: usize = 64;
 
-/// Moves the predicted positions to their goals.
+/// Bends the cords: moves the predicted positions.
 pub(super) fn bend(
     model: &CordModel,
     state: &CordState,
@@ -53,43 +53,72 @@ pub(super) fn bend(
     around: &Surroundings,
     bodies: &mut Bodies,
 ) {
-    if model.material.bending == Bending::None {
-        return;
+    let dt = around.dt;
+    match model.material.bending {
+        Bending::None => return,
+        Bending::Modulus(modulus) if model.straight => {
+            (0..state.piece_count()).for_each(|piece| rod::bend(model, state, scratch, modulus, piece, dt));
+        }
+        _ => match_regions(model, state, scratch, dt, bodies),
     }
+    for piece in 0..state.piece_count() {
+        press(model, state, scratch, piece, dt);
+        move_piece(state, scratch, piece, dt, bodies);
+    }
+}
+
+/// Finds the ways of the vertices towards their goals, as `forces` [m].
+fn match_regions(model: &CordModel, state: &CordState, scratch: &mut CordScratch, dt: f64, bodies: &mut Bodies) {
     let mut regions = std::mem::take(&mut scratch.regions);
     for first in (0..state.piece_count()).step_by(LANES) {
         let pieces = first..(first + LANES).min(state.piece_count());
         // Lanes without a piece repeat the first: one of four rotations that has nothing to turn would hold up the others.
         let taken: [usize; LANES] =
             std::array::from_fn(|lane| if first + lane < pieces.end { first + lane } else { first });
-        let beyond = taken.map(|piece| Beyond::of(model, state, scratch, piece, around.dt));
+        let beyond = taken.map(|piece| Beyond::of(model, state, scratch, piece, dt));
         let length = |lane: usize| beyond[lane].before + state.vertices(taken[lane]).len() + beyond[lane].after;
         regions.clear((0..LANES).map(length).max().unwrap_or(0));
         for lane in 0..LANES {
-            regions.load(model, state, scratch, (lane, taken[lane]), &beyond[lane], around.dt);
+            regions.load(model, state, scratch, (lane, taken[lane]), &beyond[lane], dt);
         }
-        regions.match_shape(model, state, scratch, taken);
+        regions.match_shape(model, state, scratch, taken, dt);
         for (lane, piece) in pieces.enumerate() {
             let goals = |i: usize| regions.positions[i].lane(lane);
-            beyond[lane].push(model, state, scratch, (piece, around.dt), bodies, goals);
-            move_piece(state, scratch, piece, around.dt, bodies, |i| goals(beyond[lane].before + i));
+            beyond[lane].push(model, state, scratch, (piece, dt), bodies, goals);
+            for (i, v) in state.vertices(piece).enumerate() {
+                scratch.forces[v] = goals(beyond[lane].before + i) - scratch.next[v];
+            }
         }
     }
     scratch.regions = regions;
 }
 
+/// The part of the way to their goals that vertices go in a substep, and how many times as stiff as they are in the time for all of it regions are for that.
+fn part(material: &CordMaterial, dt: f64) -> [f64; 2] {
+    match material.bending {
+        Bending::Modulus(_) => [1.0, (dt / REFERENCE_STEP).powi(2)],
+        _ => {
+            let ratio = (dt / material.goal_time).powi(2);
+            [ratio.min(1.0), ratio.max(1.0)]
+        }
+    }
+}
+
 /// Extent of the regions around a vertex.
 fn extent_at(model: &CordModel, state: &CordState, piece: usize, v: usize, dt: f64) -> f64 {
     let s = (v - piece).min(state.segments(piece).end - 1);
+    let [_, stiffer] = part(&model.material, dt);
+    let wider =
+        |width: f64| if stiffer > 1.0 { half_width_of((stiffer * squared_stiffness(width)).min(MOST)) } else { width };
     let width = match &model.material.bending {
         Bending::None => 0.0,
-        Bending::HalfWidth(width) => *width,
-        Bending::HalfWidths(widths) => widths[state.model_vertex(piece, v)],
-        // EI = E pi r^4 / 4, m' = rho pi r^2.
+        Bending::HalfWidth(width) => wider(*width),
+        Bending::HalfWidths(widths) => wider(widths[state.model_vertex(piece, v)]),
+        // B = E pi r^4 / 4, m' = rho pi r^2.
         Bending::Modulus(modulus) => {
-            let linear = model.masses[s] / model.lengths[s];
             let rigidity = 0.25 * modulus * model.areas[s] * model.radii[s].powi(2);
-            half_width_of((4.0 * rigidity * dt * dt / (linear * model.lengths[s].powi(4))).min(1e12))
+            let mass = model.masses[s] / model.lengths[s];
+            half_width_of((stiffer * squared_of_rigidity(mass, model.lengths[s], rigidity)).min(MOST))
         }
     };
     extent(width.min(state.vertices(piece).len() as f64))
@@ -185,7 +214,7 @@ impl Regions {
         for (i, v) in vertices.clone().enumerate() {
             if i > 0 {
                 let before = v - piece - 1;
-                let natural = model.lengths[before] * (1.0 + state.plastic_strains[before]);
+                let natural = state.unstretched(model, before);
                 let now = length(scratch.next[v] - scratch.next[v - 1]);
                 rest += model.rest[before] * (now.max(natural) / model.lengths[before]);
                 if !uniform {
@@ -213,7 +242,14 @@ impl Regions {
         }
     }
 
-    fn match_shape(&mut self, model: &CordModel, state: &CordState, scratch: &CordScratch, pieces: [usize; LANES]) {
+    fn match_shape(
+        &mut self,
+        model: &CordModel,
+        state: &CordState,
+        scratch: &CordScratch,
+        pieces: [usize; LANES],
+        dt: f64,
+    ) {
         // From the frame at rest to the material frame now; without torsion the roll is anybody's.
         let turns = pieces.map(|piece| {
             if model.material.torsion.is_none() {
@@ -226,27 +262,18 @@ impl Regions {
             DQuat::from_mat3(&(frame(scratch.before[s], material) * rest.transpose())).normalize()
         });
         let chains = Chains { rest: &self.rest, masses: &self.masses, extents: &self.extents };
-        match_shape(&mut self.work, chains, &[], Turn::new(turns), Lane::ONE, &mut self.positions);
+        let gain = Lane::splat(part(&model.material, dt)[0]);
+        match_shape(&mut self.work, chains, &[], Turn::new(turns), gain, &mut self.positions);
     }
 }
 
-/// Moves the vertices of a piece that are free, and pushes the bodies that hold others.
-fn move_piece(
-    state: &CordState,
-    scratch: &mut CordScratch,
-    piece: usize,
-    dt: f64,
-    bodies: &mut Bodies,
-    goal: impl Fn(usize) -> DVec3,
-) {
+/// Moves the vertices of a piece that are free by their ways, and pushes the bodies that hold others.
+fn move_piece(state: &CordState, scratch: &mut CordScratch, piece: usize, dt: f64, bodies: &mut Bodies) {
     let vertices = state.vertices(piece);
     let CordScratch { next, free, forces, mass, grips, .. } = scratch;
     let mut held = (0, None);
-    for (i, v) in vertices.clone().enumerate() {
-        forces[v] = goal(i) - next[v];
-        if let Some(grip) = grips.at(v) {
-            held = (held.0 + 1, Some(grip.begin));
-        }
+    for grip in vertices.clone().filter_map(|v| grips.at(v)) {
+        held = (held.0 + 1, Some(grip.begin));
     }
     if held.0 <= 1 {
         let way = &mut forces[vertices.clone()];

@@ -356,6 +356,11 @@ impl Grips {
 }
 
 impl Grip {
+    /// The least mass with which the vertex answers to a pull, whatever its direction [kg]; infinite if it cannot be moved.
+    pub fn mass(&self) -> f64 {
+        1.0 / (self.answer.x_axis.x + self.answer.y_axis.y + self.answer.z_axis.z)
+    }
+
     /// Where the vertex is at the end of the substep, as the body moves now.
     pub fn end(&self, bodies: &Bodies, gravity: DVec3, dt: f64) -> DVec3 {
         let Some(index) = self.body else { return self.anchor };

@@ -4,7 +4,9 @@
 //! | module | what it does | section of the text |
 //! |---|---|---|
 //! | `predict` | inertia, weight, air, forces of twist | 4.1 |
-//! | `bend` | chain shape matching | 4.1 |
+//! | `bend` | chain shape matching, where there is no rod | 4.1 |
+//! | `rod` | bending of what is straight at rest and has a modulus | |
+//! | `press` | resistance to compression | |
 //! | `tension` | lengths and tensions at once | 4.2, 4.4.2 |
 //! | `round` | one round of that | |
 //! | `law` | tension over length | |
@@ -33,6 +35,8 @@ mod law;
 mod lean;
 mod model;
 mod predict;
+mod press;
+mod rod;
 mod round;
 mod state;
 mod tear;
@@ -41,7 +45,6 @@ mod touch;
 mod twist;
 mod writhe;
 
-pub use bend::effective_bending_stiffness;
 pub use clamp::{Bodies, Clamp, Holder};
 pub use curve::Curve;
 pub use islands::solve;

@@ -14,21 +14,25 @@
 use super::curve::Curve;
 use super::frame;
 use crate::error::{PhysicsError, check};
+use crate::strands::csm::REFERENCE_STEP;
 use crate::strands::{RestShape, check_topology};
 use drench_math::random::Stream;
 use glam::{DMat3, DQuat, DVec3};
 use std::f64::consts::PI;
+
+/// Sine of the angle at a joint up to which a cord is straight at rest.
+const STRAIGHT: f64 = 1e-6;
 
 /// How a cord resists bending.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bending {
     /// Limp.
     None,
-    /// Chain shape matching with this half-width everywhere; its stiffness depends on the segment length and the step.
+    /// Chain shape matching with this half-width everywhere; its stiffness depends on the segment length, see `bend`.
     HalfWidth(f64),
     /// Chain shape matching with a half-width for each vertex.
     HalfWidths(Vec<f64>),
-    /// Young's modulus of bending [Pa]: the half-width that has this stiffness is chosen in every step.
+    /// Young's modulus of bending [Pa]: an elastic rod where the cord is straight at rest; elsewhere the half-width that has this stiffness in a step.
     Modulus(f64),
 }
 
@@ -76,6 +80,8 @@ pub struct CordMaterial {
     pub damping: f64,
     /// Resistance to bending.
     pub bending: Bending,
+    /// Time in which vertices go all the way to the goals of their regions [s].
+    pub goal_time: f64,
     /// Tensile stress over strain.
     pub tension: Curve,
     /// Resistance to twist, if any.
@@ -95,6 +101,7 @@ impl Default for CordMaterial {
             density: 1100.0,
             damping: 0.0,
             bending: Bending::HalfWidth(2.0),
+            goal_time: REFERENCE_STEP,
             tension: Curve::elastic(1e9),
             torsion: Some(Torsion::elastic(5e7)),
             variation: 1e-4,
@@ -121,6 +128,8 @@ pub struct CordModel {
     pub(crate) stiffness: Vec<f64>,
     pub(crate) strength: Vec<f64>,
     pub(crate) longest: usize,
+    /// Whether all cords are straight at rest.
+    pub(crate) straight: bool,
     pub(crate) material: CordMaterial,
 }
 
@@ -148,6 +157,7 @@ impl CordModel {
             stiffness: variation("cord stiffness"),
             strength: variation("cord strength"),
             longest: 0,
+            straight: true,
             material,
         };
         for cord in 0..model.cord_count() {
@@ -171,6 +181,8 @@ impl CordModel {
                 None => tangent.any_orthonormal_vector(),
                 Some((before, reference)) => frame::transport(reference, before, tangent),
             };
+            self.straight &=
+                last.is_none_or(|(before, _)| before.cross(tangent).length() < STRAIGHT && before.dot(tangent) > 0.0);
             last = Some((tangent, reference));
             let radius = 0.5 * f64::from(shape.radii[i] + shape.radii[i + 1]);
             let area = PI * radius * radius;
@@ -281,6 +293,7 @@ fn check_material(material: &CordMaterial, vertices: usize) -> Result<(), Physic
         check("twist lag", torsion.lag, "0 or more", |x| x >= 0.0)?;
         check("twist half_width", torsion.half_width, "0 or more", |x| x >= 0.0)?;
     }
+    check("goal time", material.goal_time, "positive", |x| x > 0.0)?;
     match &material.bending {
         Bending::None => Ok(()),
         Bending::HalfWidth(width) => check("half_width", *width, "0 or more", |x| x >= 0.0),

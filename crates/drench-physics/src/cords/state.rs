@@ -11,6 +11,7 @@ use super::clamp::Grips;
 use super::law::{Law, Laws};
 use super::lean::{Lean, Near};
 use super::model::CordModel;
+use super::rod;
 use super::round::{Inertia, Rows, Workspace};
 use super::tension::Run;
 use super::touch::Clearances;
@@ -143,6 +144,12 @@ impl CordState {
         self.angles[segment] - self.angles[segment - 1] + self.reference_twists[segment] - self.rest_twists[segment]
     }
 
+    /// Length of a segment without tension [m].
+    #[inline]
+    pub(crate) fn unstretched(&self, model: &CordModel, segment: usize) -> f64 {
+        model.lengths[segment] * (1.0 + self.plastic_strains[segment])
+    }
+
     /// Radius of each vertex now [m]: a stretched segment keeps its volume.
     pub fn radii(&self, model: &CordModel, radii: &mut Vec<f32>) {
         radii.clear();
@@ -266,8 +273,9 @@ pub struct CordScratch {
     pub(crate) touching: bool,
     /// For each body, when lengths are solved, when it was last pulled by a run that was not done.
     pub(crate) stirred: Vec<u32>,
-    /// Regions of chain shape matching.
+    /// Bending: regions of chain shape matching, or the joints of a rod.
     pub(crate) regions: Regions,
+    pub(crate) joints: Vec<rod::Row>,
 }
 
 impl CordScratch {
@@ -314,6 +322,7 @@ impl CordScratch {
             touching: false,
             stirred: Vec::new(),
             regions: Regions::default(),
+            joints: Vec::new(),
         }
     }
 }

@@ -12,6 +12,9 @@ use crate::units::{DENSITY, LENGTH, PRESSURE, RATE, RATIO, TIME};
 use glam::DVec3;
 use serde_json::json;
 
+/// Time in which vertices go all the way to where their regions want them, if none is given [s].
+const GOAL_TIME: f64 = 0.01;
+
 section! {
     /// A cord: rope, string, wire or noodle. It bends, twists, buckles, yields, tears and flicks back, carries bodies and
     /// collides with solids [Rungjiratananon2012, chapter 4]. Where it is held is in `[[cord.clamp]]`.
@@ -120,12 +123,12 @@ section! {
         /// Resistance to bending.
         pub bending: Bending = either(
             quantity(RATIO).at_least(0.0).at_most(1e4),
-            |half_width| Bending::Regions { half_width, profile: None },
+            |half_width| Bending::Regions { half_width, profile: None, time: GOAL_TIME },
             |bending| match bending {
-                Bending::Regions { half_width, profile: None } => Some(*half_width),
+                Bending::Regions { half_width, profile: None, time: GOAL_TIME } => Some(*half_width),
                 _ => None,
             },
-        ).or(Bending::Regions { half_width: 2.0, profile: None }),
+        ).or(Bending::Regions { half_width: 2.0, profile: None, time: GOAL_TIME }),
         /// Tensile stress over strain, by force and elongation.
         pub tension: Curve = table().or_as(Curve::of(1e9), "a modulus of 1 GPa, without end"),
         /// Torsional stress over strain, both at the surface of the cord. Absent: twist costs nothing and does nothing.
@@ -157,14 +160,16 @@ torsion = { modulus = "80 GPa", damping = 2 }
 tagged! {
     /// Resistance to bending. A number alone is the half-width of regions.
     pub enum Bending {
-        /// Regions of chain shape matching: the wider, the stiffer; how stiff depends on the segment length and the step.
+        /// Regions of chain shape matching: the wider, the stiffer; how stiff depends on the segment length.
         Regions as "regions" {
             /// Half-width, in segments; 0 is limp.
             half_width: f64 = quantity(RATIO).at_least(0.0).at_most(1e4).required(),
             /// Multiplier along the cord, a formula of s from 0 (start) to 1 (end).
             profile: Option<Expression> = expression(&ALONG_VARIABLES).optional_as("1 everywhere"),
+            /// Time in which vertices go all the way to where their regions want them [s]: half of it makes a cord four times as stiff.
+            time: f64 = quantity(TIME).at_least(1e-6).at_most(10.0).or(GOAL_TIME),
         },
-        /// Young's modulus of bending: the regions that have this stiffness are found in every step.
+        /// Young's modulus of bending: an elastic rod. Cords that are curved at rest get the regions that have this stiffness in a step.
         Modulus as "modulus" {
             /// The modulus [Pa].
             modulus: f64 = quantity(PRESSURE).at_least(0.0).at_most(1e13).required(),

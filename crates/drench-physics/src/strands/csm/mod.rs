@@ -35,7 +35,7 @@ mod solve;
 mod tests;
 
 pub use extent::{half_width_of, squared_stiffness};
-pub(crate) use rest::Rest;
+pub(crate) use rest::{Rest, squared_of_rigidity};
 pub use rest::{half_width_of_rigidity, rigidity, rigidity_of_index, segment_of};
 pub(crate) use solve::{Scratch, solve};
 

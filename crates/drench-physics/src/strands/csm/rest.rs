@@ -28,8 +28,8 @@ pub fn half_width_of_rigidity(mass: f64, length: f64, rigidity: f64, vertices: u
     Sag::of(vertices, clamped).map_or_else(|| half_width_of(squared), |sag| sag.half_width(squared))
 }
 
-/// q^2 in the middle of such a strand.
-fn squared_of_rigidity(mass: f64, length: f64, rigidity: f64) -> f64 {
+/// q^2 in the middle of such a strand, if it goes to its goals in 10 ms.
+pub(crate) fn squared_of_rigidity(mass: f64, length: f64, rigidity: f64) -> f64 {
     (4.0 * rigidity * REFERENCE_STEP * REFERENCE_STEP / (mass * length.powi(4))).min(1e12)
 }
 
