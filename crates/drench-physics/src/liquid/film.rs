@@ -115,7 +115,7 @@ mod tests {
         let n = 2000;
         let step = kernel.support / f64::from(n);
         let middle = |i: i32| step * (f64::from(i) + 0.5);
-        for s in [0.0, 0.003, 0.009, 0.011, 0.019, 0.03] {
+        for s in [0.0_f64, 0.003, 0.009, 0.011, 0.019, 0.03] {
             let rings = (0..n).map(|i| 2.0 * PI * middle(i) * kernel.value(s.hypot(middle(i))) * step);
             let behind = (0..n).map(|i| beyond(&kernel, s + middle(i)).0 * step);
             let (plane, part) = beyond(&kernel, s);
