@@ -13,7 +13,8 @@ use std::f64::consts::TAU;
 
 const LENGTH: f64 = 1.395;
 const SEGMENTS: usize = 60;
-const DT: f64 = 1.0 / 720.0;
+/// The step of the scene `twist`. In steps twice as long a stiff cord trembles where it touches itself, see docs/models.md.
+const DT: f64 = 1.0 / 1440.0;
 
 fn rubber() -> CordMaterial {
     CordMaterial {
@@ -42,7 +43,7 @@ fn a_loop_that_closes_on_itself_keeps_its_turns_and_gains_no_energy() {
     };
     let eased = |to: f64, t: f64| (t / to).min(1.0).powi(2) * (3.0 - 2.0 * (t / to).min(1.0));
     let (mut impacts, mut most_energy, mut most_writhe) = (0, 0.0_f64, 0.0_f64);
-    for step in 1..=4680 {
+    for step in 1..=9360 {
         let t = f64::from(step) * DT;
         let turns = 2.5 * eased(6.0, t);
         let roll = DQuat::from_rotation_x(TAU * turns);
@@ -71,7 +72,7 @@ fn a_loop_that_closes_on_itself_keeps_its_turns_and_gains_no_energy() {
         let after = kinetic(&state);
         assert!(after <= 1.05 * before + 1e-3, "step {step}: {before} J become {after} J");
         most_energy = most_energy.max(after);
-        if step % 60 == 0 {
+        if step % 120 == 0 {
             let twist = (1..SEGMENTS).map(|s| state.twist(0, s)).sum::<f64>() / TAU;
             let wound = writhe(&state.positions);
             most_writhe = most_writhe.max(wound.abs());
@@ -82,4 +83,6 @@ fn a_loop_that_closes_on_itself_keeps_its_turns_and_gains_no_energy() {
     // What 2.5 turns store, G J (5 pi)^2 / (2 L), and damping takes most of it.
     let stored = 20e6 * 0.5 * std::f64::consts::PI * 0.01_f64.powi(4) * (2.5 * TAU).powi(2) / (2.0 * LENGTH);
     assert!(most_energy < 0.2 * stored, "{most_energy} J of {stored} J");
+    let left = kinetic(&state);
+    assert!(left < 1e-3 * stored, "it comes to rest: {left} J of {stored} J");
 }
