@@ -117,17 +117,17 @@ impl Contact {
         shift[i] * a + shift[j] * b + shift[k] * c + shift[l] * d
     }
 
-    /// How much the relative displacement answers to a push [1/kg], with each vertex's answer multiplied.
+    /// How much the relative displacement answers to a push, given how much each vertex does [1/kg].
     #[inline]
-    pub fn answer(&self, inverse_masses: &[f64], times: impl Fn(usize) -> f64) -> f64 {
+    pub fn answer(&self, answers: &[f64]) -> f64 {
         let (vertices, weights) = (self.vertices(), self.weights());
-        (0..4).map(|k| inverse_masses[vertices[k]] * weights[k] * weights[k] * times(vertices[k])).sum()
+        (0..4).map(|k| answers[vertices[k]] * weights[k] * weights[k]).sum()
     }
 
-    /// Fills in the mass that a push meets, with each vertex's answer multiplied.
+    /// Fills in the mass that a push meets, given how much each vertex answers to it [1/kg].
     #[inline]
-    pub fn weigh(&mut self, inverse_masses: &[f64], times: impl Fn(usize) -> f64) {
-        let answer = self.answer(inverse_masses, times);
+    pub fn weigh(&mut self, answers: &[f64]) {
+        let answer = self.answer(answers);
         self.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
     }
 

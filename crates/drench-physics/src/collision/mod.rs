@@ -333,7 +333,7 @@ impl Collisions {
     fn kick(&mut self, contacts: &[Vec<Contact>], dt: f64) {
         for contact in contacts.iter().flatten().filter(|contact| contact.time > 0.0 && contact.press > 0.0) {
             self.kicks.resize(self.after.len(), DVec3::ZERO);
-            let answer = contact.answer(&self.inverse_masses, |_| 1.0);
+            let answer = contact.answer(&self.inverse_masses);
             let (vertices, weights) = (contact.vertices(), contact.weights());
             let motion = |i: usize| self.after[i] + self.shift[i] - self.before[i] + self.kicks[i] * dt;
             let closing = -(0..4).map(|k| weights[k] * motion(vertices[k]).dot(contact.normal)).sum::<f64>();

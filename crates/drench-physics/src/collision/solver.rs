@@ -153,7 +153,7 @@ pub fn solve(
     fresh: bool,
 ) {
     if count(contacts) <= FEW {
-        contacts.iter_mut().flatten().for_each(|contact| contact.weigh(problem.inverse_masses, |_| 1.0));
+        contacts.iter_mut().flatten().for_each(|contact| contact.weigh(problem.inverse_masses));
         return keep_energy(problem, contacts, shift, friction, iterations);
     }
     incidence.rebuild(contacts, problem.inverse_masses);
@@ -161,7 +161,7 @@ pub fn solve(
         let Incidence { answers, pushes, .. } = &mut *incidence;
         let relax = |contact: &mut Contact| {
             if pass == 0 {
-                contact.weigh(answers, |_| 1.0);
+                contact.weigh(answers);
             }
             let relative = if fresh && pass == 0 { DVec3::ZERO } else { contact.relative(shift) };
             (Push::by(contact, relative, friction), ())
