@@ -77,7 +77,7 @@ fn in_fill<T>(
     let region = regions::region(scene, &body.fills[number].region, solids)?;
     let (region, stream) = (region.as_physics(), stream(scene, body).child(number as u64));
     // As far as contact will find them to be: grains that began nearer would be pushed away.
-    let clearance = |p: DVec3| solids::clearance(scene, solids, p);
+    let clearance = |p: DVec3| solids::room(scene, solids, p, 2.0 * model.sizes().most());
     // Most fills stand on solids and between them without any reaching in: they need not ask for the solids in every round of pushing apart.
     let nearer = |p: DVec3, radius: f64| clearance(p) < region.depth(p) - NEARER * radius;
     let made = match fill::any_place(model, &region, stream, nearer) {

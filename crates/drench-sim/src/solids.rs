@@ -420,6 +420,23 @@ pub fn field_at_rest(solid: &Solid, model: &SolidModel) -> Result<Field, SimErro
     model.field.clone().map_or_else(|| field_of(solid, &model.mesh, false).map_err(wrap), Ok)
 }
 
+/// The fields of the solids, each with where it sees a point at the beginning.
+fn seen<'a>(
+    scene: &'a Scene,
+    solids: &'a [SolidModel],
+    point: DVec3,
+) -> impl Iterator<Item = (&'a SolidModel, &'a Field, DVec3)> {
+    solids.iter().enumerate().filter_map(move |(index, solid)| {
+        let pose = scene.pose_of(index, 0.0);
+        Some((solid, solid.field.as_ref()?, pose.rotation.inverse() * (point - pose.position)))
+    })
+}
+
+/// Distance of a point from the ground, if there is one [m].
+fn height(scene: &Scene, point: DVec3) -> Option<f64> {
+    scene.ground.as_ref().map(|ground| point.y - ground.height)
+}
+
 /// Distances of a point from everything that collides, at the beginning, and how much more they may be [m]; with names. A baked field tells too little where
 /// skins meet: of the distance min(x, y, z) from three walls, in the middle of a cell, an eighth of the cell instead of half of it.
 fn distances<'a>(
@@ -427,15 +444,12 @@ fn distances<'a>(
     solids: &'a [SolidModel],
     point: DVec3,
 ) -> impl Iterator<Item = (&'a str, f64, f64)> {
-    let of_solid = move |(index, solid): (usize, &'a SolidModel)| {
-        let pose = scene.pose_of(index, 0.0);
-        let local = pose.rotation.inverse() * (point - pose.position);
-        let field = solid.field.as_ref()?;
+    let of_solid = |(solid, field, local): (&'a SolidModel, &'a Field, DVec3)| {
         let more = if let Field::Baked(field) = field { 0.375 * field.cell() } else { 0.0 };
-        Some((solid.name.as_str(), field.distance(local), more))
+        (solid.name.as_str(), field.distance(local), more)
     };
-    let ground = scene.ground.as_ref().map(|ground| ("the ground", point.y - ground.height, 0.0));
-    solids.iter().enumerate().filter_map(of_solid).chain(ground)
+    let ground = height(scene, point).map(|height| ("the ground", height, 0.0));
+    seen(scene, solids, point).map(of_solid).chain(ground)
 }
 
 /// Distance of a point from the nearest solid at the beginning, negative inside [m].
@@ -447,6 +461,12 @@ pub fn clearance(scene: &Scene, solids: &[SolidModel], point: DVec3) -> f64 {
 pub fn clearances(scene: &Scene, solids: &[SolidModel], point: DVec3) -> [f64; 2] {
     distances(scene, solids, point)
         .fold([f64::INFINITY; 2], |[told, most], (_, distance, more)| [told.min(distance), most.min(distance + more)])
+}
+
+/// Distance of a point from the nearest solid at the beginning as something as large as `reach` meets it, as exact as can be within that [m].
+pub fn room(scene: &Scene, solids: &[SolidModel], point: DVec3, reach: f64) -> f64 {
+    let distances = seen(scene, solids, point).map(|(_, field, local)| field.nearest(local, reach).0);
+    distances.chain(height(scene, point)).fold(f64::INFINITY, f64::min)
 }
 
 /// The solid that a point is inside of at the beginning, if there is one.

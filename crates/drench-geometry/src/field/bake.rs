@@ -94,6 +94,13 @@ impl Source {
         trees * (72 + 4 + 24) + self.triangles.len() * (12 + 32)
     }
 
+    /// Distance of a point outside from a closed mesh [m], and the way there from the mesh; none on the mesh itself.
+    pub fn nearest(&self, p: DVec3) -> Option<(f64, DVec3)> {
+        let tree = self.outer.as_ref().unwrap_or(&self.tree);
+        let closest = tree.closest_point(p).filter(|closest| self.closed && closest.distance > 0.0)?;
+        Some((closest.distance, (p - closest.point) / closest.distance))
+    }
+
     /// Fills `values` with the signed distance at the nodes.
     pub fn bake(&self, grid: &Grid, values: &mut Vec<f32>) {
         let corners = self.corners(grid);

@@ -186,6 +186,21 @@ impl DistanceField {
         Some(self.distance_and_gradient(p)).filter(|&(distance, _)| distance <= reach)
     }
 
+    /// Like [`DistanceField::distance_and_gradient`], but of the mesh itself where a point is outside and no farther than `reach` [m] from it: values are right at
+    /// the skin, while those a few cells off it are told from every fourth node, and those out of the box are less than they should be. An open mesh has
+    /// no outside but by its field.
+    #[inline]
+    pub fn nearest(&self, p: DVec3, reach: f64) -> (f64, DVec3) {
+        let (told, gradient) = self.distance_and_gradient(p);
+        if told <= 0.0 || told > reach + BRICK as f64 * self.grid.cell {
+            return (told, gradient);
+        }
+        match self.source.nearest(p) {
+            Some((distance, outward)) => (distance, outward),
+            None => (told, gradient),
+        }
+    }
+
     /// Value and unit gradient at a point inside the grid, in cells.
     #[inline]
     fn trilinear(&self, local: DVec3) -> (f64, DVec3) {

@@ -80,6 +80,16 @@ impl Field {
         }
     }
 
+    /// Like [`Field::distance_and_gradient`], but exact for meshes too where a point is outside and within `reach` [m]: for things that are larger than the
+    /// cells of the field.
+    #[inline]
+    pub fn nearest(&self, p: DVec3, reach: f64) -> (f64, DVec3) {
+        match self {
+            Self::Baked(field) => field.nearest(p, reach),
+            _ => self.distance_and_gradient(p),
+        }
+    }
+
     /// Like [`Field::distance_and_gradient`], or none if the distance is above `reach` [m]. Cheap far from the solid:
     /// what most points of a strand need.
     #[inline]

@@ -126,6 +126,22 @@ fn overlapping_spheres_are_one_body() {
 }
 
 #[test]
+fn what_is_nearest_is_told_by_the_mesh_itself() {
+    let mesh = primitives::cuboid(DVec3::new(1.0, 0.8, 0.6));
+    let field = Field::Baked(DistanceField::bake(&mesh, 0.05, 0.2).unwrap());
+    let truth = Field::Box { size: DVec3::new(1.0, 0.8, 0.6) };
+    for p in probes(3_000, 2.0) {
+        let ((distance, out), (expected, way)) = (field.nearest(p, 0.5), truth.distance_and_gradient(p));
+        if expected > 0.05 && expected < 0.5 {
+            assert!(
+                (distance - expected).abs() < 1e-6 && out.dot(way) > 1.0 - 1e-6,
+                "{distance} for {expected} at {p}"
+            );
+        }
+    }
+}
+
+#[test]
 fn an_open_sheet_has_no_inside_and_an_inside_out_mesh_does() {
     let sheet = DistanceField::bake(&primitives::plane(2.0), 0.05, 0.4).unwrap();
     assert!(probes(2_000, 1.3).all(|p| sheet.distance(p) >= 0.0));

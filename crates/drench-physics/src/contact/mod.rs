@@ -25,6 +25,11 @@ pub trait SignedDistance: Sync {
     fn distance(&self, point: DVec3) -> f64 {
         self.distance_and_gradient(point).0
     }
+
+    /// Distance and gradient as exact as can be outside and within `reach` [local m].
+    fn nearest(&self, point: DVec3, _reach: f64) -> (f64, DVec3) {
+        self.distance_and_gradient(point)
+    }
 }
 
 impl SignedDistance for Field {
@@ -35,6 +40,10 @@ impl SignedDistance for Field {
 
     fn distance(&self, point: DVec3) -> f64 {
         Field::distance(self, point)
+    }
+
+    fn nearest(&self, point: DVec3, reach: f64) -> (f64, DVec3) {
+        Field::nearest(self, point, reach)
     }
 }
 
@@ -141,9 +150,20 @@ impl<'a> Collider<'a> {
     /// Signed distance [m] of a point and the direction out of the solid when part `done` of the substep is over: exact
     /// at its ends, between them as if the solid moved evenly.
     pub(crate) fn meet(&self, point: DVec3, done: f64) -> (f64, DVec3) {
-        let seen = if self.moves { point + self.carried(point) * (1.0 - done) } else { point };
-        let (distance, gradient) = self.sample(self.local(seen));
+        let (distance, gradient) = self.sample(self.local(self.seen(point, done)));
         (distance * self.scale, self.outward * gradient)
+    }
+
+    /// The same for what is as large as `reach` [m]: as exact as can be within that.
+    pub(crate) fn meet_large(&self, point: DVec3, reach: f64, done: f64) -> (f64, DVec3) {
+        let local = self.local(self.seen(point, done));
+        let (distance, gradient) = self.field.nearest(local, reach * self.inverse_scale);
+        (distance * self.scale, self.outward * gradient)
+    }
+
+    /// Where a point is at the end of the substep as the solid sees it that part `done` of it is over.
+    fn seen(&self, point: DVec3, done: f64) -> DVec3 {
+        if self.moves { point + self.carried(point) * (1.0 - done) } else { point }
     }
 
     /// Signed distance [m] of a point at the end of the substep, and the direction out of the solid.

@@ -1,7 +1,7 @@
 //! One pass over all contacts: every link and every touch once, by the grain that owns it.
 
 use super::law::{Answer, Law, Meeting, Memory, answer};
-use super::solids::{Carrier, Solid, face};
+use super::solids::{Ball, Carrier, Solid, face};
 use super::state::{Damp, Link, Load, Mover, Press, Reaction, Touch, Vigil};
 use crate::rigid::BodyState;
 use crate::wetting::grains::WetLaw;
@@ -202,7 +202,9 @@ fn press_on<const WET: bool>(context: &Context, wet: Option<&WetLaw>, touch: &mu
     let body = solid.body.map(|body| (&context.bodies[body], &context.carriers[body]));
     let (x, a) = (context.positions[grain], &context.movers[grain]);
     let radius = f64::from(a.radius());
-    let near = face(solid, body.map(|(_, carrier)| carrier), x, radius, touch.face, context.done);
+    // Bridges reach farther than the radius, by less than that.
+    let ball = Ball { centre: x, radius, reach: 2.0 * radius };
+    let near = face(solid, body.map(|(_, carrier)| carrier), ball, touch.face, context.done);
     let near = near.filter(|near| near.distance < radius || (WET && touch.bridge > 0.0));
     let Some(near) = near else {
         touch.remember(Memory::default());

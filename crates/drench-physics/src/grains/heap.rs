@@ -1,7 +1,7 @@
 //! Figures about a body of grains: contacts, momentum, energy, and the slope of a heap.
 
 use super::GrainModel;
-use super::solids::{self, Carrier, Solid};
+use super::solids::{self, Ball, Carrier, Solid};
 use super::state::{GrainScratch, GrainState, Tally};
 use drench_math::ordered;
 use glam::{DVec2, DVec3};
@@ -142,7 +142,8 @@ pub(super) fn count(
         if clear - (state.positions[grain] - state.origins[grain]).length_squared().sqrt() > radius {
             continue;
         }
-        if let Some(near) = solids::face(solid, carrier, state.positions[grain], radius, touch.face, 1.0)
+        let ball = Ball { centre: state.positions[grain], radius, reach: radius };
+        if let Some(near) = solids::face(solid, carrier, ball, touch.face, 1.0)
             && near.distance < radius
         {
             tally.touches += 1;

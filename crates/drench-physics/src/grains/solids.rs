@@ -1,7 +1,8 @@
 //! Grains on solids: which are near, and where they touch.
 //!
 //! A distance field knows the nearest face only. In a corner a grain touches two or three: further ones are found by
-//! looking again from a radius off the faces that are known, and corrected for that step as if they were planes.
+//! looking again from a radius off the faces that are known. Seen from there the face is a plane, which may end before it comes to the grain: what counts is
+//! the skin nearest to where the plane would be touched. So no grain touches what is not within its radius.
 
 use super::state::{GrainScratch, GrainState, Touch};
 use crate::contact::Collider;
@@ -11,8 +12,9 @@ use rayon::prelude::*;
 
 /// Faces of one solid that a grain can touch at once.
 pub(crate) const FACES: usize = 3;
-/// Normals closer than this belong to one face.
+/// Normals closer than this belong to one face, and those up to this to two.
 const SAME_FACE: f64 = 0.9;
+const OTHER_FACE: f64 = 0.7;
 /// Grains that are looked at in one piece.
 const PIECE: usize = 2048;
 
@@ -77,32 +79,47 @@ pub(crate) struct Face {
     pub normal: DVec3,
 }
 
+/// A ball that asks for faces.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ball {
+    pub centre: DVec3,
+    pub radius: f64,
+    /// How far from its centre faces are to be exact [m].
+    pub reach: f64,
+}
+
 /// The face with this number that a ball is near, after part `done` of the substep.
-pub(crate) fn face(
-    solid: &Solid,
-    carrier: Option<&Carrier>,
-    centre: DVec3,
-    radius: f64,
-    number: u32,
-    done: f64,
-) -> Option<Face> {
-    let look = |point: DVec3| match carrier {
+pub(crate) fn face(solid: &Solid, carrier: Option<&Carrier>, ball: Ball, number: u32, done: f64) -> Option<Face> {
+    let Ball { centre, radius, reach } = ball;
+    let look = |point: DVec3, reach: f64| match carrier {
         Some(carrier) => {
-            let (distance, normal) = solid.collider.meet(carrier.back(point), 1.0);
+            let (distance, normal) = solid.collider.meet_large(carrier.back(point), reach, 1.0);
             (distance, carrier.turned * normal)
         }
-        None => solid.collider.meet(point, done),
+        None => solid.collider.meet_large(point, reach, done),
     };
-    let (distance, normal) = look(centre);
+    let (distance, normal) = look(centre, reach);
     let mut faces = [Face { distance, normal }; FACES];
     let mut away = DVec3::ZERO;
     for n in 1..=number.min(FACES as u32 - 1) as usize {
         away += faces[n - 1].normal * radius;
-        let (distance, normal) = look(centre + away);
-        if faces[..n].iter().any(|known| known.normal.dot(normal) > SAME_FACE) {
+        let (distance, normal) = look(centre + away, reach + away.length());
+        let mut further = Face { distance: distance - away.dot(normal), normal };
+        // A ball whose centre is inside has planes to get out by, and no skin within its radius.
+        if faces[0].distance > 0.0 {
+            let foot = centre - further.normal * further.distance;
+            let (gap, outward) = look(foot, reach);
+            let lever = centre - (foot - outward * gap);
+            further = Face { distance: lever.length(), normal: lever.normalize_or(outward) };
+        }
+        let same = faces[..n].iter().map(|known| known.normal.dot(further.normal)).fold(-1.0, f64::max);
+        if same > SAME_FACE {
             return None;
         }
-        faces[n] = Face { distance: distance - away.dot(normal), normal };
+        // It fades where it becomes one with another: energy would come and go with one that came and went at once.
+        let fading = ((same - OTHER_FACE) / (SAME_FACE - OTHER_FACE)).max(0.0);
+        further.distance += (radius - further.distance).max(0.0) * fading;
+        faces[n] = further;
     }
     Some(faces[number.min(FACES as u32 - 1) as usize])
 }
@@ -133,8 +150,9 @@ pub(crate) fn list(
                         None => solid.collider.carried(positions[i]).length(),
                     };
                     let limit = radii[i] + reach + 1.5 * moved;
+                    let ball = Ball { centre: positions[i], radius: radii[i], reach: limit };
                     for number in 0..FACES as u32 {
-                        let near = face(solid, None, positions[i], radii[i], number, 1.0);
+                        let near = face(solid, None, ball, number, 1.0);
                         let Some(near) = near.filter(|near| near.distance < limit) else { break };
                         let mut touch = Touch { grain: i as u32, solid: s as u32, face: number, ..Touch::default() };
                         while known < old.len() && old[known].key() < touch.key() {
