@@ -109,7 +109,7 @@ pub struct HairStats {
     pub water: f64,
     /// Water that it holds over the mass of dry hair.
     pub content: f64,
-    /// Groups of strands that water holds together near their tips; a strand alone is one.
+    /// Groups of strands that water holds together at their tips; a strand alone is one.
     pub clumps: u64,
     /// Strands in such a group, on average.
     #[serde(default)]

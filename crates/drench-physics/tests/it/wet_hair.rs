@@ -552,10 +552,13 @@ fn strands_that_bridges_have_drawn_together_are_one_clump() {
     let masses = vec![0.0; 6 * 21];
     let radii = vec![4e-5; masses.len()];
     let cohesion = Cohesion { reach: 1.5e-3, pull: 1e-3 };
-    let clumps = |apart: f64, dampness: f64| {
-        // Three in a row, two, and one that is far away; the last of the three is only close to the second.
+    // Three in a row, two, and one that is far away; the last of the three is only close to the second. Bent, they part by so much in their last segment.
+    let clumps = |apart: f64, dampness: f64, parted: f64| {
         let roots = [0.0, apart, 2.0 * apart, 0.03, 0.03 + apart, 0.06].map(|x| DVec3::X * x);
         let mut bath = Bath::new(Bundle::new(&roots, DVec3::NEG_Y, 21, 2e-3), medium, fibre, [0.0; 2]);
+        for strand in 0..6 {
+            bath.bundle.positions[21 * strand + 20].x += parted * strand as f64;
+        }
         let mut bridges = 0;
         let room = fibre.between + fibre.around;
         for i in 0..masses.len() {
@@ -573,13 +576,15 @@ fn strands_that_bridges_have_drawn_together_are_one_clump() {
         }
         (hair::clumps(&bath.hair, &bath.water, &cohesion, 0, &bath.bundle.positions, &radii), bridges > 0)
     };
-    assert_eq!(clumps(0.2e-3, 0.0), (6, false));
-    assert_eq!(clumps(0.2e-3, 1.0), (3, true));
+    assert_eq!(clumps(0.2e-3, 0.0, 0.0), (6, false));
+    assert_eq!(clumps(0.2e-3, 1.0, 0.0), (3, true));
     // A twentieth full they reach across 0.075 mm only.
-    assert_eq!(clumps(0.2e-3, 0.05), (6, false));
+    assert_eq!(clumps(0.2e-3, 0.05, 0.0), (6, false));
     // Bridges that have not drawn them together do not make a clump.
-    assert_eq!(clumps(0.3e-3, 1.0), (6, true));
-    assert_eq!(clumps(1e-3, 1.0), (6, true));
+    assert_eq!(clumps(0.3e-3, 1.0, 0.0), (6, true));
+    assert_eq!(clumps(1e-3, 1.0, 0.0), (6, true));
+    // Nor do those farther up, if the tips have parted.
+    assert_eq!(clumps(0.2e-3, 1.0, 1e-3), (6, true));
 }
 
 #[test]

@@ -244,15 +244,16 @@ impl Lanes {
     }
 }
 
-/// Part of a strand, from its tip, that counts when it is asked whether two strands hang together.
+/// Part of a strand, from its tip, that the tip of another may touch to hang together with it.
 const TIP: f64 = 0.25;
 
 /// Gap that a bridge has closed, over the reach of full strands. One that is wider has only been found: nothing has come together yet, and in
 /// dense hair many are as close by chance.
 const CLOSED: f64 = 0.1;
 
-/// How many groups a groom's strands form: those that bridges near their tips have drawn together are one, and one that nothing holds is one
-/// by itself. Positions [m] and radii [m] are those of the groom.
+/// How many groups a groom's strands form, as the eye counts points: a strand belongs to those that a bridge of its very tip has drawn it to, near their
+/// tips, and one that nothing holds is one by itself. Bridges farther up do not count: where locks that end apart touch each other, a few are enough to
+/// make one group of a whole curtain. Positions [m] and radii [m] are those of the groom.
 pub fn clumps(
     hair: &Hair,
     water: &HairWater,
@@ -275,22 +276,22 @@ pub fn clumps(
         }
         strand
     }
-    let near_tip = &|strand: usize| {
+    let near_tip = |strand: usize| {
         let (root, end) = (hair.offsets[strand] as usize, hair.offsets[strand + 1] as usize);
         end - ((TIP * (end - root) as f64) as usize).max(1)..end
     };
-    let closed = &|i: usize, segment: usize| {
+    let closed = |i: usize, segment: usize| {
         let (i, j) = (i - vertices.start, segment - vertices.start);
         let nearest = Segment { from: positions[j - 1], to: positions[j] }.nearest(positions[i]);
         (positions[i] - nearest).length_squared().sqrt() - f64::from(radii[i] + radii[j]) <= CLOSED * cohesion.reach
     };
-    let within = &strands;
+    let (within, near_tip, closed) = (&strands, &near_tip, &closed);
     let joined = |strand: usize| {
-        let bridges = near_tip(strand).flat_map(|i| water.bridges[i].map(|segment| (i, segment)));
-        let bridges = bridges.filter(|&(_, segment)| segment != NONE).map(|(i, segment)| (i, segment as usize));
-        bridges.filter_map(move |(i, segment)| {
+        let tip = hair.offsets[strand + 1] as usize - 1;
+        let bridges = water.bridges[tip].into_iter().filter(|&segment| segment != NONE).map(|segment| segment as usize);
+        bridges.filter_map(move |segment| {
             let other = hair.strands[segment] as usize;
-            let hang = within.contains(&other) && near_tip(other).contains(&segment) && closed(i, segment);
+            let hang = within.contains(&other) && near_tip(other).contains(&segment) && closed(tip, segment);
             hang.then_some([strand, other])
         })
     };
