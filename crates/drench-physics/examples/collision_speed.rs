@@ -37,6 +37,7 @@ fn main() {
             positions: &mut positions,
             velocities: &mut velocities,
             inverse_masses: &inverse_masses,
+            resistance: &[],
             radii: &radii,
             continuous: false,
         }];

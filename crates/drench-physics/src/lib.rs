@@ -11,6 +11,7 @@
 //! depends on the number of threads.
 
 pub mod air;
+pub mod bands;
 pub mod collision;
 pub mod contact;
 pub mod cords;

@@ -6,8 +6,9 @@ use crate::report::Report;
 use crate::solids::Span;
 use crate::world::{Model, State, StrandBody};
 use drench_physics::PhysicsError;
+use drench_physics::bands::Row;
 use drench_physics::collision::{Body, Collisions, Parameters};
-use drench_physics::cords::{CordState, follow};
+use drench_physics::cords::{CordState, follow, resistance};
 use drench_physics::strands::{Method, StrandModel, StrandScratch, Tip, Wet};
 use drench_scene as scene;
 use drench_scene::{Continuous, Scene};
@@ -27,6 +28,8 @@ pub struct CollisionModel {
 #[derive(Debug, Default)]
 struct Thickness {
     inverse_masses: Vec<f64>,
+    /// With the stiffness of rods; nothing else has any here.
+    resistance: Vec<Row>,
     radii: Vec<f32>,
 }
 
@@ -51,6 +54,7 @@ impl CollisionModel {
             let radius = |own: f32| collision.radius.unwrap_or(f64::from(own) * bundle) as f32;
             takes_part(&body.name).then(|| Thickness {
                 inverse_masses: inverse_masses(&body.model),
+                resistance: Vec::new(),
                 radii: body.model.radii().iter().map(|&own| radius(own)).collect(),
             })
         };
@@ -79,7 +83,7 @@ pub fn resolve(
     model: &Model,
     state: &mut State,
     strands: &[StrandScratch],
-    working: &[CordWorking],
+    working: &mut [CordWorking],
     scratch: &mut CollisionScratch,
     span: Span,
     report: &mut Report,
@@ -92,8 +96,8 @@ pub fn resolve(
             weigh(dry.as_ref().map_or(&[], |dry| &dry.inverse_masses), working, inverse_masses);
         }
         cords.resize_with(state.cords.len(), Thickness::default);
-        let held = model.cords.iter().zip(&state.cords).zip(working).zip(&mut *cords);
-        held.for_each(|(((body, cord), working), thickness)| measure(body, cord, working, thickness));
+        let held = model.cords.iter().zip(&state.cords).zip(&*working).zip(&mut *cords);
+        held.for_each(|(((body, cord), working), thickness)| measure(body, cord, working, span.dt, thickness));
         let continuous = collision.continuous;
         let grooms = model.strands.iter().zip(&mut state.strands).zip(&collision.grooms).zip(&*wet);
         let grooms = grooms.filter_map(|(((body, strands), thickness), inverse_masses)| {
@@ -103,6 +107,7 @@ pub fn resolve(
                 positions: &mut strands.positions,
                 velocities: &mut strands.velocities,
                 inverse_masses,
+                resistance: &[],
                 radii,
                 continuous: continuous == Continuous::All,
             })
@@ -113,6 +118,7 @@ pub fn resolve(
             positions: &mut cord.positions,
             velocities: &mut cord.velocities,
             inverse_masses: &thickness.inverse_masses,
+            resistance: &thickness.resistance,
             radii: &thickness.radii,
             continuous: continuous != Continuous::None,
         });
@@ -124,9 +130,9 @@ pub fn resolve(
         source => SimError::Diverged { time: span.to, stage: "collisions", source },
     })?;
     if tally.contacts > 0 {
-        let moved = model.cords.iter().zip(&mut state.cords).zip(&collision.cords);
-        for ((body, cord), _) in moved.filter(|(_, takes_part)| **takes_part) {
-            cords::doubt(body, follow(&body.model, cord), report);
+        let moved = model.cords.iter().zip(&mut state.cords).zip(working).zip(&collision.cords);
+        for (((body, cord), working), _) in moved.filter(|(_, takes_part)| **takes_part) {
+            cords::doubt(body, follow(&body.model, cord, &mut working.solver, span.dt), report);
         }
     }
     report.collisions = report.collisions.max(tally.contacts);
@@ -159,8 +165,8 @@ pub fn inverse_masses(model: &StrandModel) -> Vec<f64> {
     inverse
 }
 
-/// Masses and radii of a cord as it is now: what clamps hold has no inverse mass.
-fn measure(body: &CordBody, cord: &CordState, working: &CordWorking, thickness: &mut Thickness) {
+/// Masses, stiffness and radii of a cord as it is now: what clamps hold has no inverse mass.
+fn measure(body: &CordBody, cord: &CordState, working: &CordWorking, dt: f64, thickness: &mut Thickness) {
     cord.radii(&body.model, &mut thickness.radii);
     thickness.inverse_masses.clear();
     // Vertices that a clamp holds itself or by the direction of their segment.
@@ -189,4 +195,5 @@ fn measure(body: &CordBody, cord: &CordState, working: &CordWorking, thickness: 
             if held[own] && cord.lost[own] & side == 0 || mass <= 0.0 { 0.0 } else { 1.0 / mass }
         }));
     }
+    resistance(&body.model, cord, &thickness.inverse_masses, dt, &mut thickness.resistance);
 }

@@ -72,7 +72,7 @@ pub fn substep(world: &mut World, span: Span, report: &mut Report) -> Result<(),
             Ok(())
         })?;
     }
-    collisions::resolve(model, state, &scratch.strands, &scratch.cords, &mut scratch.collisions, span, report)
+    collisions::resolve(model, state, &scratch.strands, &mut scratch.cords, &mut scratch.collisions, span, report)
 }
 
 /// Moves the cords, and books what they do to rigid bodies.

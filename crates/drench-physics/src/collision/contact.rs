@@ -124,10 +124,9 @@ impl Contact {
         (0..4).map(|k| answers[vertices[k]] * weights[k] * weights[k]).sum()
     }
 
-    /// Fills in the mass that a push meets, given how much each vertex answers to it [1/kg].
+    /// Fills in the mass that a push meets, given how much the relative displacement answers to it [1/kg].
     #[inline]
-    pub fn weigh(&mut self, answers: &[f64]) {
-        let answer = self.answer(answers);
+    pub fn weigh(&mut self, answer: f64) {
         self.mass = if answer > 0.0 { 1.0 / answer } else { 0.0 };
     }
 

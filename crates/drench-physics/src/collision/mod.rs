@@ -22,6 +22,9 @@
 //! | x_0, x_1 | positions given to [`Collisions::begin`], [`Body::positions`] |
 //! | 1 / m_i, 0 if held | [`Body::inverse_masses`] |
 //!
+//! Strands that are stiff ([`Body::resistance`]) answer to a push with their masses and their stiffness over the step, as long as contacts are few (`solver`): contact and bending are
+//! then one implicit solve.
+//!
 //! What is conserved: linear momentum always, angular momentum by every normal push. Friction acts at the surfaces, a radius from
 //! each axis; its moment d x F would spin the fibres about themselves, which these strands cannot, and is lost.
 //!
@@ -38,6 +41,7 @@ mod solver;
 mod sweep;
 mod zones;
 
+use crate::bands::Row;
 use crate::error::{PhysicsError, check};
 use contact::{Contact, Pair, Place};
 use drift::Drift;
@@ -103,6 +107,8 @@ pub struct Body<'a> {
     pub velocities: &'a mut [DVec3],
     /// Inverse of each vertex's mass [1/kg]; 0 if it is held.
     pub inverse_masses: &'a [f64],
+    /// What vertices put up against being moved in the step, their masses and the stiffness between neighbours, factored; empty where masses are all.
+    pub resistance: &'a [Row],
     /// Collision radius of each vertex [m]; a segment is as thick as the thicker of its ends.
     pub radii: &'a [f32],
     /// Whether motion during the step is looked at, so that these strands pass through none of their kind at any speed.
@@ -137,6 +143,8 @@ pub struct Collisions {
     /// Where corrections had moved continuous bodies when pairs were looked for.
     sought: Vec<DVec3>,
     inverse_masses: Vec<f64>,
+    /// Nothing unless a body is stiff.
+    resistance: Vec<Row>,
     radii: Vec<f32>,
     capsules: Vec<Capsule>,
     strands: Vec<u32>,
@@ -231,6 +239,7 @@ impl Collisions {
         self.begun.clear();
         self.after.clear();
         self.inverse_masses.clear();
+        self.resistance.clear();
         self.radii.clear();
         self.strands.clear();
         self.bodies.clear();
@@ -244,6 +253,13 @@ impl Collisions {
             self.strands.extend(body.offsets[..body.offsets.len() - 1].iter().map(|first| base as u32 + first));
         }
         self.strands.push(self.after.len() as u32);
+        if bodies.iter().any(|body| !body.resistance.is_empty()) {
+            // A mass alone is a matrix with one diagonal.
+            self.resistance.par_extend(self.inverse_masses.par_iter().map(|inverse| [*inverse, 0.0, 0.0]));
+            for (body, (base, _)) in bodies.iter().zip(&self.bodies) {
+                self.resistance[*base..][..body.resistance.len()].copy_from_slice(body.resistance);
+            }
+        }
         if self.bodies.iter().any(|body| body.1) {
             self.drift = Drift::of(&self.before, &self.after, |i| is_continuous(&self.bodies, i));
         }
@@ -323,8 +339,8 @@ impl Collisions {
     }
 
     fn relax(&mut self, contacts: &mut [Vec<Contact>], parameters: &Parameters, fresh: bool) {
-        let Self { strands, before, after, inverse_masses, incidence, shift, .. } = self;
-        let problem = Problem { strands, before, after, inverse_masses };
+        let Self { strands, before, after, inverse_masses, resistance, incidence, shift, .. } = self;
+        let problem = Problem { strands, before, after, inverse_masses, resistance };
         solve(&problem, contacts, incidence, shift, parameters.friction, parameters.iterations, fresh);
     }
 
@@ -347,8 +363,8 @@ impl Collisions {
 
     /// Opens overlaps a little, without changing velocities; what there was to open.
     fn recover(&mut self, contacts: &mut [Vec<Contact>]) -> Tally {
-        let Self { strands, before, after, inverse_masses, incidence, shift, .. } = self;
-        let problem = Problem { strands, before, after, inverse_masses };
+        let Self { strands, before, after, inverse_masses, resistance, incidence, shift, .. } = self;
+        let problem = Problem { strands, before, after, inverse_masses, resistance };
         let ask = |contact: &mut Contact, relative: DVec3| {
             let (distance, pressing) = (contact.distance(relative), u64::from(contact.press > 0.0));
             let overlap = contact.reach * (1.0 - SLOP) - distance;
@@ -539,6 +555,8 @@ fn check_body(body: &Body) -> Result<(), PhysicsError> {
         ("inverse masses", body.inverse_masses.len()),
         ("collision radii", body.radii.len()),
     ];
+    let stiff = ("rows of resistance", body.resistance.len());
+    let counts = counts.into_iter().chain((stiff.1 > 0).then_some(stiff));
     if let Some((what, got)) = counts.into_iter().find(|(_, got)| *got != vertices) {
         return Err(PhysicsError::Count { what, got, expected: vertices });
     }

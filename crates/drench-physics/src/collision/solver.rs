@@ -7,6 +7,8 @@
 
 use super::contact::Contact;
 use super::segments::length;
+use crate::bands::{self, Row};
+use crate::cords::without_momentum;
 use crate::strands::lanes::{Batch, LANES, Lane, Lane3};
 use glam::DVec3;
 use rayon::prelude::*;
@@ -34,6 +36,16 @@ pub struct Problem<'a> {
     pub before: &'a [DVec3],
     pub after: &'a [DVec3],
     pub inverse_masses: &'a [f64],
+    /// The same of stiff strands, as five diagonals, factored; nothing if there are none.
+    pub resistance: &'a [Row],
+}
+
+impl Problem<'_> {
+    /// Whether neighbours go along when a vertex of a strand is pushed. Lengths are left to its next step then: to restore them vertex by vertex would bend it.
+    fn is_stiff(&self, strand: usize) -> bool {
+        let vertices = self.strands[strand] as usize..self.strands[strand + 1] as usize;
+        self.resistance.get(vertices).is_some_and(|rows| rows.iter().any(|row| row[1] != 0.0))
+    }
 }
 
 /// Which contacts touch a segment.
@@ -48,6 +60,69 @@ pub struct Incidence {
     ends: Vec<[u32; 2]>,
     /// The last push of each contact.
     pushes: Vec<Push>,
+    /// What pushes do where strands are stiff, few contacts only.
+    columns: Columns,
+}
+
+/// How far vertices go if a contact pushes by 1 [m/(kg m)]: where a strand is stiff, neighbours go along. So contacts and bending are solved as one, both at the end of the
+/// step. Single vertices, pushed by their masses, would bend the strand, and it would spring back in the next step: pressed on itself it would tremble.
+#[derive(Debug, Default)]
+struct Columns {
+    /// First vertex and first value of both sides of each contact, and the value after the last.
+    sides: Vec<(u32, u32)>,
+    values: Vec<f64>,
+}
+
+impl Columns {
+    fn rebuild(&mut self, problem: &Problem, contacts: &[Vec<Contact>]) {
+        self.sides.clear();
+        self.values.clear();
+        if problem.resistance.is_empty() {
+            return;
+        }
+        for contact in contacts.iter().flatten() {
+            for (segment, at) in [(contact.first, contact.s), (contact.second, contact.t)] {
+                let begin = self.values.len() as u32;
+                let first = bands::column(problem.resistance, segment as usize, [1.0 - at, at], &mut self.values);
+                self.sides.push((first as u32, begin));
+            }
+        }
+        self.sides.push((0, self.values.len() as u32));
+    }
+
+    /// How much the relative displacement of a contact answers to its push [1/kg].
+    fn answer(&self, index: usize, contact: &Contact, inverse_masses: &[f64]) -> f64 {
+        if self.sides.is_empty() {
+            return contact.answer(inverse_masses);
+        }
+        let [one, other] = self.of(index).map(|(first, values)| {
+            let at = |v: usize| values.get(v.wrapping_sub(first)).copied().unwrap_or(0.0);
+            contact.vertices().into_iter().zip(contact.weights()).map(|(v, weight)| weight * at(v)).sum::<f64>()
+        });
+        one - other
+    }
+
+    /// Moves what a push of a contact moves.
+    #[inline]
+    fn push(&self, index: usize, contact: &Contact, inverse_masses: &[f64], push: DVec3, shift: &mut [DVec3]) {
+        if self.sides.is_empty() {
+            for (vertex, weight) in contact.vertices().into_iter().zip(contact.weights()) {
+                shift[vertex] += push * (inverse_masses[vertex] * weight);
+            }
+            return;
+        }
+        for ((first, values), push) in self.of(index).into_iter().zip([push, -push]) {
+            shift[first..].iter_mut().zip(values).for_each(|(shift, value)| *shift += push * *value);
+        }
+    }
+
+    /// First vertex, and how far it and those after it go, of both sides of a contact.
+    fn of(&self, contact: usize) -> [(usize, &[f64]); 2] {
+        [0, 1].map(|side| {
+            let [(first, begin), (_, end)] = [0, 1].map(|next| self.sides[2 * contact + side + next]);
+            (first as usize, &self.values[begin as usize..end as usize])
+        })
+    }
 }
 
 /// The last push of a contact, with what it takes to share it out.
@@ -78,7 +153,8 @@ impl Push {
 impl Incidence {
     /// Ranges of segments are done side by side, each looking through all contacts; how many they are makes no difference to the result.
     fn rebuild(&mut self, contacts: &mut [Vec<Contact>], inverse_masses: &[f64]) {
-        let Self { starts, entries, answers, ends, pushes } = self;
+        let Self { starts, entries, answers, ends, pushes, columns } = self;
+        columns.sides.clear();
         let vertices = inverse_masses.len();
         let count = count(contacts);
         pushes.resize(count, Push::NONE);
@@ -153,15 +229,18 @@ pub fn solve(
     fresh: bool,
 ) {
     if count(contacts) <= FEW {
-        contacts.iter_mut().flatten().for_each(|contact| contact.weigh(problem.inverse_masses));
-        return keep_energy(problem, contacts, shift, friction, iterations);
+        incidence.columns.rebuild(problem, contacts);
+        for (index, contact) in contacts.iter_mut().flatten().enumerate() {
+            contact.weigh(incidence.columns.answer(index, contact, problem.inverse_masses));
+        }
+        return keep_energy(problem, contacts, &incidence.columns, shift, friction, iterations);
     }
     incidence.rebuild(contacts, problem.inverse_masses);
     for pass in 0..iterations {
         let Incidence { answers, pushes, .. } = &mut *incidence;
         let relax = |contact: &mut Contact| {
             if pass == 0 {
-                contact.weigh(answers);
+                contact.weigh(contact.answer(answers));
             }
             let relative = if fresh && pass == 0 { DVec3::ZERO } else { contact.relative(shift) };
             (Push::by(contact, relative, friction), ())
@@ -201,35 +280,71 @@ pub fn widen<T: Copy + Default + Send>(
     let (any, said) =
         contacts.iter_mut().flatten().fold(<(bool, T)>::default(), |said, contact| join(said, ask(contact, shift).0));
     if any {
-        in_turn(problem, contacts, &touched(problem.strands, contacts), shift, 0.0, 1, UNTURNED[0]);
+        let touched = touched(problem.strands, contacts);
+        in_turn(problem, (contacts, &incidence.columns), &touched, shift, 0.0, 1, UNTURNED[0]);
     }
     said
 }
 
 /// Contacts one after the other; once more, with lengths restored the shortest way, if that has made energy, which no impact without
 /// restitution does.
-fn keep_energy(problem: &Problem, contacts: &mut [Vec<Contact>], shift: &mut [DVec3], friction: f64, iterations: u32) {
+fn keep_energy(
+    problem: &Problem,
+    contacts: &mut [Vec<Contact>],
+    columns: &Columns,
+    shift: &mut [DVec3],
+    friction: f64,
+    iterations: u32,
+) {
     let touched = touched(problem.strands, contacts);
     let vertices =
         || touched.iter().flat_map(|&strand| problem.strands[strand] as usize..problem.strands[strand + 1] as usize);
     let before = (contacts.to_vec(), vertices().map(|i| shift[i]).collect::<Vec<_>>());
-    in_turn(problem, contacts, &touched, shift, friction, iterations, UNTURNED[0]);
+    in_turn(problem, (contacts, columns), &touched, shift, friction, iterations, UNTURNED[0]);
     // Twice the change of the kinetic energy, times dt^2: m (|x + s|^2 - |x|^2) where a vertex that came by x is moved by s.
     let gain = vertices().filter(|&i| problem.inverse_masses[i] > 0.0).map(|i| {
         let came = problem.after[i] - problem.before[i];
         shift[i].dot(2.0 * came + shift[i]) / problem.inverse_masses[i]
     });
-    if gain.sum::<f64>() > 0.0 {
+    if gain.sum::<f64>() > 0.0 && touched.iter().any(|&strand| !problem.is_stiff(strand)) {
         contacts.clone_from_slice(&before.0);
         vertices().zip(before.1).for_each(|(i, moved)| shift[i] = moved);
-        in_turn(problem, contacts, &touched, shift, friction, iterations, UNTURNED[1]);
+        in_turn(problem, (contacts, columns), &touched, shift, friction, iterations, UNTURNED[1]);
+    }
+    keep_angular_momentum(problem, contacts, &touched, shift);
+}
+
+/// Bending gives neighbours a share in a push as it is at the end of the step, and the angular momentum is that of its beginning: stiff strands that nothing holds are turned by what
+/// is missing.
+fn keep_angular_momentum(problem: &Problem, contacts: &[Vec<Contact>], touched: &[usize], shift: &mut [DVec3]) {
+    for &strand in touched.iter().filter(|&&strand| problem.is_stiff(strand)) {
+        let vertices = problem.strands[strand] as usize..problem.strands[strand + 1] as usize;
+        let inverse_masses = &problem.inverse_masses[vertices.clone()];
+        if inverse_masses.contains(&0.0) {
+            continue;
+        }
+        let masses: Vec<f64> = inverse_masses.iter().map(|inverse| 1.0 / inverse).collect();
+        // Where the pushes alone would take the vertices.
+        let mut pushed = vec![DVec3::ZERO; masses.len()];
+        for contact in contacts.iter().flatten() {
+            let push = contact.normal * contact.press + contact.grip;
+            for (vertex, weight) in contact.vertices().into_iter().zip(contact.weights()) {
+                if vertices.contains(&vertex) {
+                    pushed[vertex - vertices.start] += push * (weight * problem.inverse_masses[vertex]);
+                }
+            }
+        }
+        let shift = &mut shift[vertices.clone()];
+        shift.iter_mut().zip(&pushed).for_each(|(shift, pushed)| *shift -= *pushed);
+        without_momentum(&problem.before[vertices], &masses, None, shift);
+        shift.iter_mut().zip(&pushed).for_each(|(shift, pushed)| *shift += *pushed);
     }
 }
 
 /// Contacts one after the other, until they have settled: each sees what those before it did. `touched` are their strands.
 fn in_turn(
     problem: &Problem,
-    contacts: &mut [Vec<Contact>],
+    (contacts, columns): (&mut [Vec<Contact>], &Columns),
     touched: &[usize],
     shift: &mut [DVec3],
     friction: f64,
@@ -237,22 +352,22 @@ fn in_turn(
     unturned: f64,
 ) {
     let mut batches: Vec<Batch> = Vec::new();
-    for &strand in touched {
+    for &strand in touched.iter().filter(|&&strand| !problem.is_stiff(strand)) {
         if batches.last().is_none_or(|batch| strand >= batch.strand + batch.strands) {
-            batches.push(Batch::new(problem.strands, strand, problem.strands.len() - 1));
+            let all = problem.strands.len() - 1;
+            let mut others = strand + 1..all.min(strand + LANES);
+            batches.push(Batch::new(problem.strands, strand, others.find(|&k| problem.is_stiff(k)).unwrap_or(all)));
         }
     }
     let mut lengths = Lengths::default();
     for _ in 0..PATIENCE * iterations {
         let mut largest = 0.0_f64;
-        for contact in contacts.iter_mut().flatten() {
+        for (index, contact) in contacts.iter_mut().flatten().enumerate() {
             let push = contact.relax(contact.relative(shift), friction);
             if contact.mass > 0.0 {
                 largest = largest.max(length(push) / (contact.mass * contact.reach));
             }
-            for (vertex, weight) in contact.vertices().into_iter().zip(contact.weights()) {
-                shift[vertex] += push * (problem.inverse_masses[vertex] * weight);
-            }
+            columns.push(index, contact, problem.inverse_masses, push, shift);
         }
         lengths.restore(problem, &batches, 0, shift, unturned);
         if largest < SETTLED {

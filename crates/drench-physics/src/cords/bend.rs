@@ -54,9 +54,9 @@ pub(super) fn bend(
     bodies: &mut Bodies,
 ) {
     let dt = around.dt;
-    match model.material.bending {
-        Bending::None => return,
-        Bending::Modulus(modulus) if model.straight => {
+    match (model.rod(), &model.material.bending) {
+        (_, Bending::None) => return,
+        (Some(modulus), _) => {
             (0..state.piece_count()).for_each(|piece| rod::bend(model, state, scratch, modulus, piece, dt));
         }
         _ => match_regions(model, state, scratch, dt, bodies),
@@ -296,7 +296,7 @@ fn move_piece(state: &CordState, scratch: &mut CordScratch, piece: usize, dt: f6
 
 /// Takes off the rigid part of the ways that vertices at `positions` go: afterwards they carry no momentum and no angular momentum,
 /// or no angular momentum about a pivot if there is one.
-pub(super) fn without_momentum(positions: &[DVec3], masses: &[f64], pivot: Option<DVec3>, ways: &mut [DVec3]) {
+pub(crate) fn without_momentum(positions: &[DVec3], masses: &[f64], pivot: Option<DVec3>, ways: &mut [DVec3]) {
     if pivot.is_none() {
         let drift = centre(ways, masses);
         ways.iter_mut().for_each(|way| *way -= drift);

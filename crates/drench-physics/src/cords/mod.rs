@@ -45,10 +45,12 @@ mod touch;
 mod twist;
 mod writhe;
 
+pub(crate) use bend::without_momentum;
 pub use clamp::{Bodies, Clamp, Holder};
 pub use curve::Curve;
 pub use islands::solve;
 pub use model::{Bending, CordMaterial, CordModel, Torsion};
+pub use rod::resistance;
 pub use state::{CordScratch, CordState, Tally};
 pub use twist::follow;
 pub use writhe::writhe;

@@ -134,6 +134,15 @@ pub struct CordModel {
 }
 
 impl CordModel {
+    /// Young's modulus of bending, if the cords are elastic rods [Pa].
+    #[inline]
+    pub(crate) fn rod(&self) -> Option<f64> {
+        match self.material.bending {
+            Bending::Modulus(modulus) if self.straight => Some(modulus),
+            _ => None,
+        }
+    }
+
     /// Builds the model of cords; the seed chooses the variation of strength.
     pub fn new(rest: RestShape, material: CordMaterial, seed: u64) -> Result<Self, PhysicsError> {
         check_material(&material, rest.positions.len())?;

@@ -11,10 +11,10 @@ use super::clamp::Grips;
 use super::law::{Law, Laws};
 use super::lean::{Lean, Near};
 use super::model::CordModel;
-use super::rod;
 use super::round::{Inertia, Rows, Workspace};
 use super::tension::Run;
 use super::touch::Clearances;
+use crate::bands::Row;
 use crate::collision::segments::length;
 use crate::error::PhysicsError;
 use glam::DVec3;
@@ -275,7 +275,7 @@ pub struct CordScratch {
     pub(crate) stirred: Vec<u32>,
     /// Bending: regions of chain shape matching, or the joints of a rod.
     pub(crate) regions: Regions,
-    pub(crate) joints: Vec<rod::Row>,
+    pub(crate) joints: Vec<Row>,
 }
 
 impl CordScratch {

@@ -23,7 +23,7 @@
 use super::clamp::{Bodies, turned};
 use super::model::{CordModel, Joint, Torsion};
 use super::state::{CordScratch, CordState, Tally};
-use super::{Surroundings, frame};
+use super::{Surroundings, frame, rod};
 use crate::strands::lanes::{LANES, Lane, Lane3};
 use glam::DVec3;
 use std::f64::consts::{PI, TAU};
@@ -68,8 +68,11 @@ pub(super) fn add_forces(model: &CordModel, state: &CordState, scratch: &mut Cor
             }
             let v = s + piece;
             let [a, b, c] = gradient(before[s - 1], before[s], [spans[s - 1], spans[s]]);
-            // No vertex goes farther than a part of its segment, whatever the torque: all three are held back alike.
-            let way = |gradient: DVec3, mass: f64| gradient.length_squared() / (mass * mass);
+            // No vertex goes farther than a part of its segment, whatever the torque: all three are held back alike. What bends a rod is in the way of its mass and of its joints,
+            // 6 B / l^3 for one vertex; held back by the mass alone, a loop would not close.
+            let joints = model.rod().map_or(0.0, |modulus| rod::joint_stiffness(model, modulus, s));
+            let stiff = 6.0 * joints * (dt / model.lengths[s]).powi(2);
+            let way = |gradient: DVec3, mass: f64| gradient.length_squared() / (mass + stiff).powi(2);
             let farthest = way(a, mass[v - 1]).max(way(b, mass[v])).max(way(c, mass[v + 1]));
             let (most, step) = (PUSH * model.lengths[s], torque * dt * dt);
             let mut push = -torque;
@@ -109,7 +112,7 @@ pub(super) fn turn(
         tally.doubtful_turns += carry(state, piece, |_, s| scratch.tangents[s]);
         spin(model, &torsion, state, scratch, segments.clone(), around.dt);
         impose(state, scratch, segments.clone(), bodies, around.dt);
-        relax(model, &torsion, state, scratch, segments.clone(), around.dt, bodies);
+        relax(model, &torsion, state, scratch, segments.clone(), around.dt, Some(bodies));
         settle(model, state, piece, tally);
     }
 }
@@ -148,19 +151,30 @@ fn carry(state: &mut CordState, piece: usize, tangent: impl Fn(&CordState, usize
     doubtful
 }
 
-/// Carries the references to where something else than the cord's own step, such as a collision, has moved the vertices: what bent the cord
-/// there has changed its twist. The next step would do it too, but figures are wanted before. Returns how many joints folded so fast that a
-/// turn may be lost.
-pub fn follow(model: &CordModel, state: &mut CordState) -> u64 {
-    if model.material.torsion.is_none() {
-        return 0;
-    }
-    let mut doubtful = 0;
+/// Takes the twist along to where something else than the cord's own step, such as a collision, has moved the vertices at the end of it, and turns the segments as they would have
+/// if the step had ended there. Torques of where the cord is not would drive it into what it touches, time and again. What bodies hold stays as the step has turned
+/// them. Returns how many joints folded so fast that a turn may be lost.
+pub fn follow(model: &CordModel, state: &mut CordState, scratch: &mut CordScratch, dt: f64) -> u64 {
+    let Some(torsion) = model.material.torsion else { return 0 };
+    let mut tally = Tally::default();
     for piece in 0..state.piece_count() {
-        let edge = |state: &CordState, s: usize| state.positions[s + piece + 1] - state.positions[s + piece];
-        doubtful += carry(state, piece, |state, s| frame::unit_or(edge(state, s), state.tangents[s]));
+        let segments = state.segments(piece);
+        for s in segments.clone() {
+            let edge = state.positions[s + piece + 1] - state.positions[s + piece];
+            scratch.tangents[s] = frame::unit_or(edge, state.tangents[s]);
+        }
+        if scratch.tangents[segments.clone()] == state.tangents[segments.clone()] {
+            continue;
+        }
+        tally.doubtful_turns += carry(state, piece, |_, s| scratch.tangents[s]);
+        for s in segments.clone().filter(|s| scratch.grips.roll(*s).is_none()) {
+            state.angles[s] -= scratch.turns[s];
+            state.rates[s] -= scratch.turns[s] / dt;
+        }
+        relax(model, &torsion, state, scratch, segments, dt, None);
+        settle(model, state, piece, &mut tally);
     }
-    doubtful
+    tally.doubtful_turns
 }
 
 /// Inertia of a segment about its axis [kg m2].
@@ -253,7 +267,7 @@ fn impose(state: &mut CordState, scratch: &mut CordScratch, segments: Range<usiz
     }
 }
 
-/// Solves for the angles at which inertia and torques agree.
+/// Solves for the angles at which inertia and torques agree; rolls that bodies hold stay as they are unless the bodies are given.
 fn relax(
     model: &CordModel,
     torsion: &Torsion,
@@ -261,7 +275,7 @@ fn relax(
     scratch: &mut CordScratch,
     segments: Range<usize>,
     dt: f64,
-    bodies: &mut Bodies,
+    mut bodies: Option<&mut Bodies>,
 ) {
     let CordScratch { rows, steps, grips, tangents, turns, weights, .. } = scratch;
     let friction = torsion.lag / dt;
@@ -270,7 +284,10 @@ fn relax(
         let own = inertia(model, s);
         let held = match grips.roll(s) {
             None => 0.0,
-            Some(roll) => roll.body.map_or(f64::INFINITY, |index| body_inertia(bodies, index, tangents[s])),
+            Some(roll) => match (roll.body, &bodies) {
+                (Some(index), Some(bodies)) => body_inertia(bodies, index, tangents[s]),
+                _ => f64::INFINITY,
+            },
         };
         weights[s] = (own + held) / (dt * dt);
         turns[s] = 0.0;
@@ -331,7 +348,7 @@ fn relax(
     for s in segments {
         state.angles[s] += turns[s];
         state.rates[s] += turns[s] / dt;
-        if let Some(index) = grips.roll(s).and_then(|roll| roll.body) {
+        if let (Some(index), Some(bodies)) = (grips.roll(s).and_then(|roll| roll.body), &mut bodies) {
             let gained = body_inertia(bodies, index, tangents[s]) * turns[s] / dt;
             if gained.is_finite() {
                 bodies.turn(index, tangents[s] * gained);

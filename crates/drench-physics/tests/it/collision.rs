@@ -64,6 +64,7 @@ impl Flock {
             positions: &mut self.positions,
             velocities: &mut self.velocities,
             inverse_masses: &self.inverse_masses,
+            resistance: &[],
             radii: &self.radii,
             continuous: self.continuous,
         }
@@ -376,6 +377,7 @@ fn bodies_collide_across() {
             positions,
             velocities,
             inverse_masses,
+            resistance: &[],
             radii,
             continuous: true,
         };

@@ -42,6 +42,7 @@ pub fn steps(strands: usize) -> Result<Vec<f64>, SimError> {
             positions: &mut state.positions,
             velocities: &mut state.velocities,
             inverse_masses: &inverse_masses,
+            resistance: &[],
             radii: model.radii(),
             continuous: false,
         };

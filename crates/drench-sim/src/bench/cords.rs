@@ -163,6 +163,7 @@ impl Pair {
             positions: &mut state.positions,
             velocities: &mut state.velocities,
             inverse_masses,
+            resistance: &[],
             radii: thickness,
             continuous: true,
         }

@@ -84,6 +84,11 @@ impl BenchCord {
         }
         Ok(tally)
     }
+
+    /// Takes the twist along to where a collision has moved the cord at the end of a step.
+    pub fn follow(&mut self, dt: f64) {
+        cords::follow(&self.model, &mut self.state, &mut self.scratch, dt);
+    }
 }
 
 /// Limp and elastic.

@@ -83,6 +83,7 @@ impl Flock {
             positions: &mut self.positions,
             velocities: &mut self.velocities,
             inverse_masses: &self.inverse_masses,
+            resistance: &[],
             radii: &self.radii,
             continuous: true,
         };

@@ -4,7 +4,7 @@ use super::bench_cord::{BenchCord, RADIUS, rod};
 use super::{Case, Measured};
 use crate::SimError;
 use drench_physics::collision::{Body, Collisions, Parameters};
-use drench_physics::cords::{Clamp, CordMaterial, follow, writhe};
+use drench_physics::cords::{Clamp, CordMaterial, resistance, writhe};
 use glam::{DQuat, DVec3};
 use std::f64::consts::TAU;
 
@@ -24,7 +24,7 @@ fn linking() -> Result<Measured, SimError> {
     let inverse_masses: Vec<f64> = (0..=segments).map(|v| if held(v) { 0.0 } else { 1.0 / mass(v) }).collect();
     let radii = vec![RADIUS as f32; segments + 1];
     let eased = |u: f64| u.min(1.0).powi(2) * (3.0 - 2.0 * u.min(1.0));
-    let (mut worst, mut contacts) = (0.0_f64, 0);
+    let (mut worst, mut contacts, mut rows) = (0.0_f64, 0, Vec::new());
     for step in 1..=5400 {
         let t = f64::from(step) * dt;
         let turns = 2.5 * eased(t / 1.2);
@@ -35,11 +35,13 @@ fn linking() -> Result<Measured, SimError> {
         ];
         collisions.begin([&cord.state.positions[..]]);
         cord.step(dt)?;
+        resistance(&cord.model, &cord.state, &inverse_masses, dt, &mut rows);
         let body = Body {
             offsets: &cord.state.offsets,
             positions: &mut cord.state.positions,
             velocities: &mut cord.state.velocities,
             inverse_masses: &inverse_masses,
+            resistance: &rows,
             radii: &radii,
             continuous: true,
         };
@@ -50,7 +52,7 @@ fn linking() -> Result<Measured, SimError> {
             source,
         })?;
         contacts += tally.contacts;
-        follow(&cord.model, &mut cord.state);
+        cord.follow(dt);
         if step % 60 == 0 {
             let twist = (1..segments).map(|s| cord.state.twist(0, s)).sum::<f64>() / TAU;
             worst = worst.max((twist + writhe(&cord.state.positions) + turns).abs());
