@@ -62,9 +62,19 @@ pub(super) fn bend(
         _ => match_regions(model, state, scratch, dt, bodies),
     }
     for piece in 0..state.piece_count() {
-        press(model, state, scratch, piece, dt);
+        // Ropes that hold bodies are slack where these come together: pressing them apart threw boards and ropes of a falling bridge at 240 m/s.
+        if model.rod().is_some() || !holds_bodies(state, scratch, piece) {
+            press(model, state, scratch, piece, dt);
+        }
         move_piece(state, scratch, piece, dt, bodies);
     }
+}
+
+/// Whether rigid bodies hold some of a piece.
+fn holds_bodies(state: &CordState, scratch: &CordScratch, piece: usize) -> bool {
+    let vertices = state.vertices(piece);
+    let held = scratch.grips.between([vertices.start, vertices.end - 1]);
+    scratch.grips.bodies(&held).next().is_some()
 }
 
 /// Finds the ways of the vertices towards their goals, as `forces` [m].

@@ -4,7 +4,8 @@
 //!
 //! |e_s| = L_s - lambda_s L_s / (E A dt^2),   lambda_s >= 0,
 //!
-//! solve a system with three diagonals. A segment that others press together joins in the next round. Tension, which comes after, only pulls.
+//! solve a system with three diagonals. A segment that others press together joins in the next round. Tension, which comes after, only pulls. What begins the step
+//! shorter than that, because a body or a contact has crushed it, gets a part of its length back.
 
 use super::clamp::Grip;
 use super::model::CordModel;
@@ -16,12 +17,16 @@ use glam::DVec3;
 const ROUNDS: u32 = 4;
 /// Part of its length that a segment may be too short.
 const SHORT: f64 = 1e-6;
+/// Time in which a segment that something has crushed gets its whole length back [s]. At once, as it would if that were elastic, a few of them in a row would throw their ends
+/// at hundreds of metres per second.
+const RECOVERY: f64 = 0.1;
 
 /// Adds the ways that pushes take the vertices of a piece to those in `forces` [m]; what is held gets the way that it would go if it were free.
 pub(super) fn press(model: &CordModel, state: &CordState, scratch: &mut CordScratch, piece: usize, dt: f64) {
     let (vertices, segments) = (state.vertices(piece), state.segments(piece));
-    let CordScratch { next, forces, before, mass, grips, moves: places, tangents: directions, steps, rows, .. } =
-        scratch;
+    let CordScratch {
+        next, spans, forces, before, mass, grips, moves: places, tangents: directions, steps, rows, ..
+    } = scratch;
     // Inverse of the mass that a push meets.
     let answer = |v: usize| 1.0 / grips.at(v).map_or(mass[v], Grip::mass);
     for v in vertices {
@@ -36,7 +41,7 @@ pub(super) fn press(model: &CordModel, state: &CordState, scratch: &mut CordScra
             let (edge, natural) = (places[v + 1] - places[v], state.unstretched(model, s));
             let long = length(edge);
             let give = natural / (model.tensile_curve(s).elastic * model.areas[s] * dt * dt);
-            let gap = natural - long - give * steps[s];
+            let gap = natural.min(spans[s] + natural * dt / RECOVERY) - long - give * steps[s];
             let pressed = gap > SHORT * natural;
             short |= pressed;
             if !pressed && steps[s] == 0.0 {
