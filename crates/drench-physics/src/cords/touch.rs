@@ -155,8 +155,11 @@ fn look_between(
             segment.lies_on != Some(index) && 0.5 * (before.of(index) + here.of(index) - span) <= segment.within;
         let comes_out = || {
             let body = collider.body();
+            let ends = [0, 1].map(|end| grips.comes_out(model, [segment.piece, segment.vertex + end], body));
+            // An end that may lie in the body that holds the cord is not to be pushed out of it with its segment: the next one could not be as long as that, and would tear.
             holders.iter().flatten().any(|grip| grip.body == body)
-                || [0, 1].iter().all(|end| grips.comes_out(model, [segment.piece, segment.vertex + end], body))
+                || ends[0] && ends[1]
+                || body.is_some() && (ends[0] || ends[1])
         };
         if close && !comes_out() {
             near.push(Near { collider: index, ..segment });
