@@ -273,6 +273,32 @@ fn contradictory_thresholds_are_refused_with_the_fix() {
 }
 
 #[test]
+fn grains_that_are_adrift_take_in_nothing_and_slow_ones_less() {
+    let model = model(Wetness { absorption: 1e6, ..Wetness::default() });
+    let taken = |speed: f64, gravity: DVec3| {
+        let mut state = GrainState { gravity, ..GrainState::default() };
+        let velocity = DVec3::X * speed;
+        state.push(&model, NewGrain { position: DVec3::ZERO, velocity, radius: RADIUS, water: 0.0 });
+        let mut masses = [1e-3];
+        let mut liquid = Liquid {
+            positions: &[DVec3::Y * RADIUS],
+            before: &[],
+            velocities: &[DVec3::ZERO],
+            masses: &mut masses,
+            radius: RADIUS,
+            full: 1e-3,
+        };
+        absorb(&model, &mut state, &mut SoakScratch::default(), &mut liquid, 1e-3).unwrap()
+            / (model.wetness().unwrap().most * model.dry_mass(RADIUS))
+    };
+    let fall = (9.81 * RADIUS).sqrt();
+    for (speed, expected) in [(0.0, 1.0), (0.25, 1.0), (0.375, 0.5), (0.5, 0.0), (5.0, 0.0)] {
+        assert!((taken(speed * fall, GRAVITY) - expected).abs() < 1e-12, "{speed}");
+    }
+    assert!((taken(1.0, DVec3::ZERO) - 1.0).abs() < 1e-12);
+}
+
+#[test]
 fn wet_grains_have_the_same_bits_on_any_number_of_threads_and_with_any_scratch() {
     let ground = Field::HalfSpace;
     let run = |threads: usize, drop_scratch: bool| {
