@@ -1,12 +1,15 @@
 //! One pass over all contacts: every link and every touch once, by the grain that owns it.
 
 use super::law::{Answer, Law, Meeting, Memory, answer};
-use super::solids::{Ball, Carrier, Solid, face};
+use super::solids::{Ball, Carrier, FACES, Face, Solid, faces};
 use super::state::{Damp, Link, Load, Mover, Press, Reaction, Touch, Vigil};
 use crate::rigid::BodyState;
 use crate::wetting::grains::WetLaw;
 use glam::{DVec3, Vec3A};
 
+/// How much faster than a grain moves into a further face it may be strained: the part of the grain's speed, for rounding, and of the solid's, which may turn.
+const SLACK: f64 = 0.01;
+const LOOSE: f64 = 0.1;
 /// Grains that are worked on without looking for help.
 const LEAF: usize = 512;
 
@@ -155,15 +158,22 @@ fn leaf<const WET: bool>(context: &Context, wet: Option<&WetLaw>, part: Part) {
             *reaction = Reaction::new(-total.force, moment * other_lever - total.couple);
         }
         let wandered = if touches.is_empty() { 0.0 } else { (x - context.origins[grain]).length_squared().sqrt() };
-        for ((touch, press), clear) in touches.iter_mut().zip(&mut part.presses[from..at]).zip(&part.clear[from..at]) {
-            if clear - wandered > f64::from(a.radius()) && !(WET && touch.bridge > 0.0) {
-                touch.remember(Memory::default());
-                *press = Press::default();
+        let mut first = from;
+        for group in touches.chunk_by_mut(|a, b| a.solid == b.solid) {
+            let presses = &mut part.presses[first..first + group.len()];
+            // No face is nearer than the first.
+            let clear = part.clear[first] - wandered > f64::from(a.radius());
+            first += group.len();
+            if clear && !(WET && group.iter().any(|touch| touch.bridge > 0.0)) {
+                group.iter_mut().for_each(Touch::forget);
+                presses.fill(Press::default());
                 continue;
             }
-            *press = press_on::<WET>(context, wet, touch, rests);
-            load.force += press.force;
-            load.torque += press.couple;
+            press_all::<WET>(context, wet, group, presses, rests);
+            for press in presses {
+                load.force += press.force;
+                load.torque += press.couple;
+            }
         }
     }
 }
@@ -195,22 +205,64 @@ fn moisten(law: &WetLaw, meeting: &mut Meeting, bridge: &mut f32, a: Damp, b: Da
     }
 }
 
-/// A grain on a solid: force and torque on the grain, and the point where they meet.
-fn press_on<const WET: bool>(context: &Context, wet: Option<&WetLaw>, touch: &mut Touch, rests: bool) -> Press {
+/// A grain on the faces of one solid.
+fn press_all<const WET: bool>(
+    context: &Context,
+    wet: Option<&WetLaw>,
+    touches: &mut [Touch],
+    presses: &mut [Press],
+    rests: bool,
+) {
+    let grain = touches[0].grain as usize;
+    let solid = &context.solids[touches[0].solid as usize];
+    let (x, radius) = (context.positions[grain], f64::from(context.movers[grain].radius()));
+    // Bridges reach farther than the radius, by less than that.
+    let bridged = WET && touches.iter().any(|touch| touch.bridge > 0.0);
+    let ball = Ball { centre: x, radius, reach: if bridged { 2.0 * radius } else { radius } };
+    let carrier = solid.body.map(|body| &context.carriers[body]);
+    let (near, count) = faces(solid, carrier, ball, touches.len(), context.done);
+    let mut before = [0.0; FACES];
+    for (before, touch) in before.iter_mut().zip(&*touches) {
+        *before = touch.strain;
+    }
+    for (number, (touch, press)) in touches.iter_mut().zip(presses).enumerate() {
+        let reached = |near: &&Face| near.distance < radius || (WET && touch.bridge > 0.0);
+        match near[..count].get(number).filter(reached) {
+            Some(near) => *press = press_on::<WET>(context, wet, touch, near, &mut before, rests),
+            None => {
+                touch.forget();
+                touch.bridge = 0.0;
+                *press = Press::default();
+            }
+        }
+    }
+}
+
+/// How far the spring of a face is strained: by `most`, but by no more than a spring was `before` and the grain has closed in since, give or take `slack` [m].
+///
+/// Further faces come into view with overlap, fade, and change places with the nearest. So bounded, springs give back no more than they were given.
+fn strained(most: f64, closing: f64, slack: f64, before: &mut [f64; FACES]) -> f64 {
+    // Faces are numbered anew in every step: its own is the one that would have led here. It is used once.
+    let off = |strain: f64| (strain + closing - most).abs();
+    let own = before.iter_mut().min_by(|a, b| off(**a).total_cmp(&off(**b)));
+    let own = own.map_or(0.0, |own| std::mem::replace(own, f64::NEG_INFINITY).max(0.0));
+    most.min(own + closing + slack).max(0.0)
+}
+
+/// A grain on a face: force and torque on the grain, and the point where they meet.
+fn press_on<const WET: bool>(
+    context: &Context,
+    wet: Option<&WetLaw>,
+    touch: &mut Touch,
+    near: &Face,
+    before: &mut [f64; FACES],
+    rests: bool,
+) -> Press {
     let grain = touch.grain as usize;
     let solid = &context.solids[touch.solid as usize];
     let body = solid.body.map(|body| (&context.bodies[body], &context.carriers[body]));
     let (x, a) = (context.positions[grain], &context.movers[grain]);
     let radius = f64::from(a.radius());
-    // Bridges reach farther than the radius, by less than that.
-    let ball = Ball { centre: x, radius, reach: 2.0 * radius };
-    let near = face(solid, body.map(|(_, carrier)| carrier), ball, touch.face, context.done);
-    let near = near.filter(|near| near.distance < radius || (WET && touch.bridge > 0.0));
-    let Some(near) = near else {
-        touch.remember(Memory::default());
-        touch.bridge = 0.0;
-        return Press::default();
-    };
     // From the grain into the solid, as from a to b.
     let normal = (-near.normal).as_vec3a();
     let lever = near.distance.clamp(0.0, radius);
@@ -223,10 +275,11 @@ fn press_on<const WET: bool>(context: &Context, wet: Option<&WetLaw>, touch: &mu
         }
         None => (solid.collider.carried(x) / context.dt, Vec3A::ZERO, a.mass()),
     };
+    // Grains begin outside of solids; what one that moves has run over is pushed no harder, however deep it is, than by an overlap of its radius.
+    let deep = (radius - near.distance).min(radius);
     let mut meeting = Meeting {
         normal,
-        // Grains begin outside of solids; what one that moves has run over is pushed no harder, however deep it is, than by an overlap of its radius.
-        overlap: (radius - near.distance).min(radius) as f32,
+        overlap: deep as f32,
         velocity: a.velocity() - surface.as_vec3a() + (a.spin() * lever as f32).cross(normal),
         spin: a.spin() - spin,
         mass,
@@ -235,6 +288,17 @@ fn press_on<const WET: bool>(context: &Context, wet: Option<&WetLaw>, touch: &mu
         rolling: context.law.rolling,
         viscous: 1.0,
     };
+    let h = if rests && !solid.moves() { 0.0 } else { context.h as f32 };
+    if near.distance < radius {
+        let (most, step) = (near.share * deep, near.share * f64::from(h));
+        let closing = f64::from(meeting.velocity.dot(normal)) * step;
+        let slack = (SLACK * f64::from(a.velocity().length()) + LOOSE * surface.length()) * step;
+        let strain = strained(most, closing, slack, before);
+        // The nearest face is always seen, and where it is.
+        touch.strain = if touch.face == 0 { most } else { strain };
+        // The gradient of k/2 strain^2.
+        meeting.overlap = (near.share * touch.strain) as f32;
+    }
     let mut pull = 0.0;
     if WET && let Some(law) = wet {
         // The solid is as wet as the grain makes it, and gives no water.
@@ -242,16 +306,36 @@ fn press_on<const WET: bool>(context: &Context, wet: Option<&WetLaw>, touch: &mu
         let skin = Damp { wetness: damp.wetness, share: 0.0 };
         pull = moisten(law, &mut meeting, &mut touch.bridge, damp, skin);
     }
-    let h = if rests && !solid.moves() { 0.0 } else { context.h as f32 };
+    meeting.viscous *= (near.share * near.share) as f32;
     let mut total = Answer::default();
     if near.distance < radius {
         let mut memory = touch.memory();
         total = answer(&context.law, &meeting, &mut memory, h);
         touch.remember(memory);
     } else {
-        touch.remember(Memory::default());
+        touch.forget();
     }
     total.force += normal * pull;
     let moment = normal.cross(total.force) * lever as f32 + total.couple;
     Press { force: total.force.as_dvec3(), couple: moment.as_dvec3(), roll: total.couple.as_dvec3(), point }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn springs_give_back_no_more_than_they_were_given() {
+        // One that is there is strained as far as it overlaps.
+        assert_eq!(strained(0.3, 0.1, 1e-3, &mut [0.5, 0.2, 0.0]), 0.3);
+        // One that comes into view with overlap begins with what the grain closed in by.
+        let mut before = [0.5, 0.0, 0.0];
+        assert_eq!(strained(0.6, 0.1, 0.0, &mut before), 0.6);
+        assert_eq!(strained(0.4, 0.1, 0.0, &mut before), 0.1);
+        assert_eq!(strained(0.4, -0.1, 0.0, &mut before), 0.0);
+        // Two that change places keep what they have.
+        let mut before = [0.40, 0.32, 0.0];
+        assert_eq!(strained(0.36, 0.04, 1e-9, &mut before), 0.36);
+        assert_eq!(strained(0.35, -0.05, 1e-9, &mut before), 0.35);
+    }
 }

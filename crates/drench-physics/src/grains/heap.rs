@@ -135,17 +135,18 @@ pub(super) fn count(
     };
     let join = |a: (u64, f64), b: (u64, f64)| (a.0 + b.0, a.1.max(b.1));
     (tally.contacts, tally.overlap_max) = ordered::reduce(state.len(), (0, 0.0), links, join);
-    for (touch, clear) in state.touches.iter().zip(&scratch.clear) {
-        let (solid, grain) = (&solids[touch.solid as usize], touch.grain as usize);
-        let carrier = solid.body.map(|body| &carriers[body]);
+    let mut at = 0;
+    for group in state.touches.chunk_by(|a, b| (a.grain, a.solid) == (b.grain, b.solid)) {
+        let (grain, clear) = (group[0].grain as usize, scratch.clear[at]);
+        at += group.len();
         let radius = state.radii[grain];
         if clear - (state.positions[grain] - state.origins[grain]).length_squared().sqrt() > radius {
             continue;
         }
+        let solid = &solids[group[0].solid as usize];
         let ball = Ball { centre: state.positions[grain], radius, reach: radius };
-        if let Some(near) = solids::face(solid, carrier, ball, touch.face, 1.0)
-            && near.distance < radius
-        {
+        let (near, count) = solids::faces(solid, solid.body.map(|body| &carriers[body]), ball, group.len(), 1.0);
+        for near in near[..count].iter().filter(|near| near.distance < radius) {
             tally.touches += 1;
             tally.penetration_max = tally.penetration_max.max(radius - near.distance);
         }

@@ -1,8 +1,8 @@
 //! Grains on solids: which are near, and where they touch.
 //!
 //! A distance field knows the nearest face only. In a corner a grain touches two or three: further ones are found by
-//! looking again from a radius off the faces that are known. Seen from there the face is a plane, which may end before it comes to the grain: what counts is
-//! the skin nearest to where the plane would be touched. So no grain touches what is not within its radius.
+//! looking again from a radius off the faces that are known. What is seen from there need not be what the grain would touch: from it the skin is followed to where it is
+//! nearest to the grain. So no grain touches what is not within its radius, and two faces are where they are whichever of them is nearer.
 
 use super::state::{GrainScratch, GrainState, Touch};
 use crate::contact::Collider;
@@ -15,6 +15,10 @@ pub(crate) const FACES: usize = 3;
 /// Normals closer than this belong to one face, and those up to this to two.
 const SAME_FACE: f64 = 0.9;
 const OTHER_FACE: f64 = 0.7;
+/// Rounds in which the place of a further face is looked for, how far above the skin and how exactly [radii].
+const ROUNDS: usize = 3;
+const LIFT: f64 = 0.5;
+const SETTLED: f64 = 1e-3;
 /// Grains that are looked at in one piece.
 const PIECE: usize = 2048;
 
@@ -77,6 +81,8 @@ pub(crate) struct Face {
     pub distance: f64,
     /// Out of the solid.
     pub normal: DVec3,
+    /// How much of it is a face of its own, 0 to 1.
+    pub share: f64,
 }
 
 /// A ball that asks for faces.
@@ -88,8 +94,14 @@ pub(crate) struct Ball {
     pub reach: f64,
 }
 
-/// The face with this number that a ball is near, after part `done` of the substep.
-pub(crate) fn face(solid: &Solid, carrier: Option<&Carrier>, ball: Ball, number: u32, done: f64) -> Option<Face> {
+/// The faces that a ball is near, at most `most`, the nearest first, after part `done` of the substep.
+pub(crate) fn faces(
+    solid: &Solid,
+    carrier: Option<&Carrier>,
+    ball: Ball,
+    most: usize,
+    done: f64,
+) -> ([Face; FACES], usize) {
     let Ball { centre, radius, reach } = ball;
     let look = |point: DVec3, reach: f64| match carrier {
         Some(carrier) => {
@@ -99,29 +111,52 @@ pub(crate) fn face(solid: &Solid, carrier: Option<&Carrier>, ball: Ball, number:
         None => solid.collider.meet_large(point, reach, done),
     };
     let (distance, normal) = look(centre, reach);
-    let mut faces = [Face { distance, normal }; FACES];
+    let mut faces = [Face { distance, normal, share: 1.0 }; FACES];
     let mut away = DVec3::ZERO;
-    for n in 1..=number.min(FACES as u32 - 1) as usize {
+    for n in 1..most.min(FACES) {
+        // None is nearer than the nearest.
+        if distance > reach {
+            return (faces, n);
+        }
         away += faces[n - 1].normal * radius;
-        let (distance, normal) = look(centre + away, reach + away.length());
-        let mut further = Face { distance: distance - away.dot(normal), normal };
+        let (beyond, normal) = look(centre + away, reach + away.length());
+        let mut further = Face { distance: beyond - away.dot(normal), normal, share: 1.0 };
         // A ball whose centre is inside has planes to get out by, and no skin within its radius.
-        if faces[0].distance > 0.0 {
-            let foot = centre - further.normal * further.distance;
-            let (gap, outward) = look(foot, reach);
-            let lever = centre - (foot - outward * gap);
-            further = Face { distance: lever.length(), normal: lever.normalize_or(outward) };
+        if distance > 0.0 {
+            let lever = centre - settle(centre, centre + away - normal * beyond, normal, radius, |p| look(p, reach));
+            further = Face { distance: lever.length(), normal: lever.normalize_or(normal), share: 1.0 };
         }
         let same = faces[..n].iter().map(|known| known.normal.dot(further.normal)).fold(-1.0, f64::max);
         if same > SAME_FACE {
-            return None;
+            return (faces, n);
         }
-        // It fades where it becomes one with another: energy would come and go with one that came and went at once.
-        let fading = ((same - OTHER_FACE) / (SAME_FACE - OTHER_FACE)).max(0.0);
-        further.distance += (radius - further.distance).max(0.0) * fading;
+        // It fades where it becomes one with another.
+        further.share = ((SAME_FACE - same) / (SAME_FACE - OTHER_FACE)).min(1.0);
         faces[n] = further;
     }
-    Some(faces[number.min(FACES as u32 - 1) as usize])
+    (faces, most.min(FACES))
+}
+
+/// Follows the skin from a point of it, with its way outward, to where it is nearest to the centre. Each round asks for the skin below the foot of the centre on the last plane, from well above: in a hollow the foot
+/// is inside.
+fn settle(
+    centre: DVec3,
+    mut skin: DVec3,
+    mut outward: DVec3,
+    radius: f64,
+    look: impl Fn(DVec3) -> (f64, DVec3),
+) -> DVec3 {
+    for _ in 0..ROUNDS {
+        let foot = centre - outward * (centre - skin).dot(outward);
+        let above = foot + outward * (LIFT * radius);
+        let gap;
+        (gap, outward) = look(above);
+        let last = std::mem::replace(&mut skin, above - outward * gap);
+        if skin.distance(foot).min(skin.distance(last)) < SETTLED * radius {
+            break;
+        }
+    }
+    skin
 }
 
 /// Lists the grains near solids anew; what contacts remember is carried over. `reach` covers how far grains may move
@@ -151,9 +186,8 @@ pub(crate) fn list(
                     };
                     let limit = radii[i] + reach + 1.5 * moved;
                     let ball = Ball { centre: positions[i], radius: radii[i], reach: limit };
-                    for number in 0..FACES as u32 {
-                        let near = face(solid, None, ball, number, 1.0);
-                        let Some(near) = near.filter(|near| near.distance < limit) else { break };
+                    let (near, count) = faces(solid, None, ball, FACES, 1.0);
+                    for (number, near) in (0..).zip(&near[..count]).take_while(|(_, near)| near.distance < limit) {
                         let mut touch = Touch { grain: i as u32, solid: s as u32, face: number, ..Touch::default() };
                         while known < old.len() && old[known].key() < touch.key() {
                             known += 1;

@@ -71,6 +71,8 @@ pub struct Touch {
     pub solid: u32,
     /// 0 for the nearest face of the solid, 1 and 2 for further ones in a corner.
     pub face: u32,
+    /// Strain of the normal spring [m].
+    pub strain: f64,
     /// Strain of the friction spring, of the grain against the solid [m].
     pub slip: Vec3,
     /// Strain of the rolling spring [m].
@@ -102,6 +104,12 @@ impl Touch {
 
     pub(crate) fn remember(&mut self, memory: Memory) {
         (self.slip, self.roll) = (memory.slip.into(), memory.roll.into());
+    }
+
+    /// Forgets all strains: the two do not touch.
+    pub(crate) fn forget(&mut self) {
+        self.strain = 0.0;
+        self.remember(Memory::default());
     }
 
     pub(crate) fn key(&self) -> (u32, u32, u32) {

@@ -17,7 +17,7 @@ use super::kernel::CubicSpline;
 use super::rows::PIECE;
 use super::walls::{Frame, Walls, vector};
 use crate::contact::Collider;
-use crate::grains::solids::{Ball, FACES, Solid, face};
+use crate::grains::solids::{Ball, FACES, Solid, faces};
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -67,9 +67,8 @@ pub(crate) fn find(
             let solid = Solid { collider, body: None };
             let radius = 0.5 * diameter.copied().unwrap_or_default();
             let ball = Ball { centre: place, radius, reach: frame.kernel.support };
-            let faces = (0..FACES as u32).map_while(move |n| {
-                face(&solid, None, ball, n, done).filter(|face| face.distance < frame.kernel.support)
-            });
+            let (faces, count) = faces(&solid, None, ball, FACES, done);
+            let faces = faces.into_iter().take(count).take_while(|face| face.distance < frame.kernel.support);
             faces.map(move |face| {
                 // No grain is nearer than its radius, but as far as contacts give way.
                 let (plane, behind) = beyond(&frame.kernel, face.distance);

@@ -3,7 +3,7 @@
 
 use drench_geometry::bvh::Bvh;
 use drench_geometry::field::{DistanceField, Field};
-use drench_geometry::{TriMesh, bunny, primitives};
+use drench_geometry::{TriMesh, bunny, head, primitives};
 use drench_math::random::Stream;
 use drench_physics::PhysicsError;
 use drench_physics::contact::{Collider, Placement};
@@ -207,23 +207,28 @@ fn a_grain_beside_a_mesh_is_not_pushed_before_it_touches() {
 
 #[test]
 fn a_grain_thrown_at_a_mesh_gains_no_energy() {
-    let field = baked(&bunny::bunny(0.08));
-    let stream = Stream::new(2, "thrown");
-    let (mut hits, mut faster) = (0, 0);
-    for i in 0..400 {
-        let mut bench = Bench::new(smooth(1.0), None);
-        bench.gravity = DVec3::ZERO;
-        let (from, aim) = (stream.direction(2 * i) * 0.09, stream.direction(2 * i + 1) * 0.03);
-        let start = (aim - from).normalize() * 0.5;
-        bench.add(from, start);
-        bench.run(&[still(&field, 0.0)], 4e-3, 100);
-        let velocity = bench.state.velocities[0];
-        hits += usize::from((velocity - start).length() > 0.01);
-        // Two do, by up to 14 % of their energy: not understood, perhaps a further face that comes into view all at once.
-        faster += usize::from(velocity.length() > 0.505);
-        assert!(velocity.length() < 0.55, "{i}: {velocity}");
+    let meshes =
+        [(bunny::bunny(0.08), 1000), (head::head(0.08), 500), (primitives::tank(DVec3::splat(0.05), 5e-3), 500)];
+    for (mesh, throws) in meshes {
+        let (field, stream) = (baked(&mesh), Stream::new(2, "thrown"));
+        let mut hits = 0;
+        for i in 0..throws {
+            let mut bench = Bench::new(smooth(1.0), None);
+            bench.gravity = DVec3::ZERO;
+            let (from, aim) = (stream.direction(2 * i) * 0.09, stream.direction(2 * i + 1) * 0.03);
+            // The head has shoulders.
+            if field.distance(from) < 1.1 * RADIUS {
+                continue;
+            }
+            let start = (aim - from).normalize() * 0.5;
+            bench.add(from, start);
+            bench.run(&[still(&field, 0.0)], 4e-3, 70);
+            let velocity = bench.state.velocities[0];
+            hits += u64::from((velocity - start).length() > 0.01);
+            assert!(velocity.length() < 0.505, "{i}: {velocity}");
+        }
+        assert!(2 * hits > throws, "{hits} of {throws}");
     }
-    assert!(hits > 200 && faster <= 2, "{faster} of {hits}");
 }
 
 #[test]
