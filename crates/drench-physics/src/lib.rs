@@ -11,7 +11,6 @@
 //! depends on the number of threads.
 
 pub mod air;
-pub mod bands;
 pub mod collision;
 pub mod contact;
 pub mod cords;

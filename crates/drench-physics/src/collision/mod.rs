@@ -41,9 +41,9 @@ mod solver;
 mod sweep;
 mod zones;
 
-use crate::bands::Row;
 use crate::error::{PhysicsError, check};
 use contact::{Contact, Pair, Place};
+use drench_math::bands::Row;
 use drift::Drift;
 use glam::DVec3;
 use rayon::prelude::*;

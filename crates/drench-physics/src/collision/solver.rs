@@ -7,9 +7,9 @@
 
 use super::contact::Contact;
 use super::segments::length;
-use crate::bands::{self, Row};
 use crate::cords::without_momentum;
 use crate::strands::lanes::{Batch, LANES, Lane, Lane3};
+use drench_math::bands::{self, Row};
 use glam::DVec3;
 use rayon::prelude::*;
 

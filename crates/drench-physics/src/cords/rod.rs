@@ -13,7 +13,7 @@
 use super::clamp::Grip;
 use super::model::{CordModel, Joint};
 use super::state::{CordScratch, CordState};
-use crate::bands::{self, Row};
+use drench_math::bands::{self, Row};
 use glam::DVec3;
 
 /// Finds the ways that bending takes the vertices of a piece, as `forces` [m]; of what is held, the way that it would go if it were free.

@@ -85,7 +85,7 @@ pub fn column(rows: &[Row], at: usize, load: [f64; 2], answer: &mut Vec<f64>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use drench_math::random::Stream;
+    use crate::random::Stream;
     use glam::DVec3;
 
     #[test]
