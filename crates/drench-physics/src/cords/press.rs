@@ -17,9 +17,9 @@ use glam::DVec3;
 const ROUNDS: u32 = 4;
 /// Part of its length that a segment may be too short.
 const SHORT: f64 = 1e-6;
-/// Time in which a segment that something has crushed gets its whole length back [s]. At once, as it would if that were elastic, a few of them in a row would throw their ends
+/// Time in which a segment that something has crushed gets its whole length back, and a vertex gets out of a solid that it was deep in [s]. At once, as it would if that were elastic, a few of them in a row would throw their ends
 /// at hundreds of metres per second.
-const RECOVERY: f64 = 0.1;
+pub(super) const RECOVERY: f64 = 0.1;
 
 /// Adds the ways that pushes take the vertices of a piece to those in `forces` [m]; what is held gets the way that it would go if it were free.
 pub(super) fn press(model: &CordModel, state: &CordState, scratch: &mut CordScratch, piece: usize, dt: f64) {

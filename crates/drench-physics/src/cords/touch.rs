@@ -10,6 +10,7 @@ use super::clamp::{Bodies, Grips};
 use super::lean::{self, Near};
 use super::model::CordModel;
 use super::predict::net_tension;
+use super::press::RECOVERY;
 use super::state::{CordScratch, CordState, Tally};
 use crate::collision::segments::length;
 use crate::contact::{self, Collider};
@@ -96,7 +97,8 @@ pub(super) fn touch(
                     here.each[index] = touch.clearance;
                     if touch.contact {
                         again = met.is_none() && colliders.len() > 1;
-                        next[v] = touch.position;
+                        let way = let_out(collider, start, touch.position - next[v], keep, around.dt);
+                        next[v] += way;
                         normals[v] = touch.normal;
                         met = Some((index, touch.stuck));
                         if last {
@@ -128,6 +130,17 @@ pub(super) fn touch(
         }
     }
     lean::lean(model, state, scratch, around, last, tally) || any
+}
+
+/// The way that a vertex goes out of a solid, given where it was and the way that takes it out at once. One that has been inside before, because the cord came out of the body there
+/// or other bodies hold it there, is let out in [`RECOVERY`]: at once it would be shot out.
+fn let_out(collider: &Collider, start: DVec3, way: DVec3, keep: f64, dt: f64) -> DVec3 {
+    let far = length(way);
+    if far <= keep {
+        return way;
+    }
+    let inside = (keep - collider.meet(start, 0.0).0).max(0.0);
+    way * ((far - inside * (1.0 - dt / RECOVERY).max(0.0)) / far).max(0.0)
 }
 
 /// The solid that both ends of the segment after a vertex lie on.

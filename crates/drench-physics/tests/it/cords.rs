@@ -701,6 +701,24 @@ fn a_cord_over_the_edge_of_a_board_that_holds_it_is_not_pulled_apart() {
 }
 
 #[test]
+fn a_cord_that_begins_inside_a_solid_is_let_out_and_not_shot() {
+    let mut rig = Rig::new(&straight(DVec3::X, 0.5, 20), plain(Curve::elastic(2e7)));
+    rig.gravity = DVec3::ZERO;
+    // Its middle is 3 cm deep in a ball.
+    let (ball, place) = (Field::Sphere { radius: 0.05 }, Placement::at(DVec3::new(0.25, 0.02, 0.0)));
+    let collider = [Collider::new(&ball, place, place, 0.0)];
+    let mut fastest = 0.0_f64;
+    for _ in 0..500 {
+        rig.step_among(&collider, 2e-3);
+        fastest = rig.state.velocities.iter().map(|v| v.length()).fold(fastest, f64::max);
+    }
+    // At once it would be shot out at 15 m/s; the last two radii are left at once.
+    assert!(fastest < 5.0, "{fastest}");
+    let nearest = rig.state.positions.iter().map(|x| x.distance(place.translation)).fold(f64::INFINITY, f64::min);
+    assert!(nearest > 0.05, "{nearest}");
+}
+
+#[test]
 fn a_crushed_cord_does_not_throw_the_bodies_on_it() {
     // As a rope it is slack; as a rod it gets its length back, of which each of the bodies goes a half, in a tenth of a second.
     for (bending, limit) in [(Bending::HalfWidth(1.0), 0.01), (Bending::Modulus(1e7), 3.0)] {
