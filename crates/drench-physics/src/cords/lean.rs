@@ -15,9 +15,12 @@
 use super::Surroundings;
 use super::chain::Symmetric;
 use super::clamp::Bodies;
+use super::frame;
 use super::model::CordModel;
+use super::predict::net_tension;
 use super::round::{FIXED, STUCK};
 use super::state::{CordScratch, CordState, Tally};
+use super::touch::let_out;
 use crate::collision::segments::length;
 use crate::contact::{self, Collider};
 use glam::DVec3;
@@ -113,7 +116,7 @@ pub(super) fn lean(
         if !touch.contact {
             continue;
         }
-        let (way, heavy) = (touch.position - target, 1.0 / inverse);
+        let (way, heavy) = (let_out(collider, start, touch.position - target, keep, around.dt), 1.0 / inverse);
         let shares = yields.map(|yielding| yielding * heavy);
         next[a] += way * shares[0];
         next[b] += way * shares[1];
@@ -127,7 +130,7 @@ pub(super) fn lean(
             place,
             body: collider.body().map_or(0, |body| body as u32 + 1),
             hold: Symmetric::ZERO,
-            target: touch.position,
+            target: target + way,
             impulse: DVec3::ZERO,
         };
         let slip = way - touch.normal * touch.normal.dot(way);
@@ -145,6 +148,10 @@ pub(super) fn lean(
             pushed[b] += slip * shares[1];
         }
         leans.push(lean);
+    }
+    // Held where all have been moved to, not where each was put by itself: holds that cannot all be would strain against each other and throw what lies between them.
+    for lean in leans.iter_mut().filter(|_| !last) {
+        lean.target = lean.point(next);
     }
     tally.contacts += if last { leans.len() as u64 } else { 0 };
     !leans.is_empty()
@@ -182,20 +189,29 @@ fn closest(collider: &Collider, [a, b]: [DVec3; 2], within: f64, keep: f64) -> O
     (best.0 > 0.0 && best.0 < 1.0).then_some((best.0, best.1))
 }
 
-/// Books what holds gave while lengths were solved. Where those were not found, a hold, which is very stiff, gave no more than what its ends have got in
-/// all, and what tension took from them.
+/// Books what holds gave while lengths were solved: no more than what the ends of the segment got from solids at all, which their momentum tells. Where a segment is held in two ways
+/// that cannot both be, as between two bodies that come together, stiff holds strain against each other with forces that nothing bears.
 pub(super) fn book(state: &CordState, scratch: &mut CordScratch, dt: f64) {
-    let CordScratch { next, free, mass, leans, runs, .. } = scratch;
+    let CordScratch { next, free, mass, before, tangents, grips, leans, .. } = scratch;
     for lean in leans {
-        let mut gave = lean.hold_at(lean.point(next)) * dt;
-        if let Some(run) = runs.iter().find(|run| run.segments.contains(&lean.segment) && !run.done) {
-            let got = |v: usize| length(next[v] - free[v]) * mass[v] / dt;
-            let pulls =
-                lean.segment.saturating_sub(1).max(run.segments.start)..(lean.segment + 2).min(run.segments.end);
-            let most = got(lean.vertex) + got(lean.vertex + 1) + 2.0 * dt * state.tensions[pulls].iter().sum::<f64>();
-            gave = if gave.is_finite() { gave.clamp_length_max(most) } else { DVec3::ZERO };
+        let piece = lean.vertex - lean.segment;
+        let segments = state.segments(piece);
+        for s in lean.segment.saturating_sub(1).max(segments.start)..(lean.segment + 2).min(segments.end) {
+            tangents[s] = frame::unit_or(next[s + piece + 1] - next[s + piece], before[s]);
         }
-        lean.impulse += gave;
+        let got = |v: usize| {
+            let pull = net_tension(&state.tensions, tangents, segments.clone(), v - piece);
+            length((next[v] - free[v]) * (mass[v] / dt) - pull * dt)
+        };
+        let [a, b] = [lean.vertex, lean.vertex + 1].map(|v| grips.at(v).is_none().then(|| got(v)));
+        let most = match (a, b) {
+            (Some(a), Some(b)) => a + b,
+            (Some(a), None) => a / (1.0 - lean.place),
+            (None, Some(b)) => b / lean.place,
+            (None, None) => 0.0,
+        };
+        let gave = lean.impulse + lean.hold_at(lean.point(next)) * dt;
+        lean.impulse = if gave.is_finite() { gave.clamp_length_max(most) } else { DVec3::ZERO };
     }
 }
 

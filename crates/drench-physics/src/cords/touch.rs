@@ -132,9 +132,9 @@ pub(super) fn touch(
     lean::lean(model, state, scratch, around, last, tally) || any
 }
 
-/// The way that a vertex goes out of a solid, given where it was and the way that takes it out at once. One that has been inside before, because the cord came out of the body there
+/// The way that a point of a cord goes out of a solid, given where it was and the way that takes it out at once. One that has been inside before, because the cord came out of the body there
 /// or other bodies hold it there, is let out in [`RECOVERY`]: at once it would be shot out.
-fn let_out(collider: &Collider, start: DVec3, way: DVec3, keep: f64, dt: f64) -> DVec3 {
+pub(super) fn let_out(collider: &Collider, start: DVec3, way: DVec3, keep: f64, dt: f64) -> DVec3 {
     let far = length(way);
     if far <= keep {
         return way;
