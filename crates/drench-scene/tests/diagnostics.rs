@@ -331,6 +331,12 @@ fn bad_cords_and_bodies_are_refused_with_the_fix() {
         ("at = \"end\"", "at = \"strat\"", "no place on a cord", "\"start\", \"end\" or a fraction"),
         ("at = \"end\"", "at = 1.5", "out of range", "0 to 1"),
         ("at = \"end\"", "at = 0.01", "two clamps hold vertex 0", "leave out one"),
+        (
+            "clamp = [{ at = \"start\" }, { at = \"end\", to = \"load\" }]\n\n[cord.material]",
+            "clamp = [{ at = 0.95, hold = \"all\" }, { at = \"end\", hold = \"all\" }]\n\n[cord.material]\ntorsion = { modulus = 1e9 }",
+            "two clamps turn the same segment",
+            "\"direction\" only",
+        ),
         ("[0, 1, 0], [0, 0, 0]", "[0, 1, 0], [0, 1, 0]", "no length", "points that are apart"),
         ("[0, 1, 0], [0, 0, 0]", "[0, 1, 0]", "no length", "at least two points"),
         ("segments = 20", "segments = 20\nprofile = \"s\"", "the profile gives 0", "between 0.001 and 1000"),

@@ -124,7 +124,7 @@ fn positions(cord: &scene::Cord) -> Vec<DVec3> {
         CordShape::Helix { from, to, radius, turns } => {
             let axis = (*to - *from).normalize_or(DVec3::X);
             let across = axis.any_orthonormal_vector();
-            let drawn = least.max((DRAWN_TURN * turns) as usize);
+            let drawn = least.max((DRAWN_TURN * turns.abs()) as usize);
             let point = |i: usize| {
                 let share = i as f64 / drawn as f64;
                 let turned = DQuat::from_axis_angle(axis, std::f64::consts::TAU * turns * share) * across;
@@ -374,15 +374,18 @@ mod tests {
 
     #[test]
     fn a_helix_of_many_turns_is_drawn_as_one() {
-        let shape = "{ kind = \"helix\", from = [0, 0, 0], to = [1, 0, 0], radius = 0.02, turns = 4000 }";
-        let text =
-            format!("name = \"helix\"\n[[cord]]\nname = \"h\"\nsegments = 20000\nradius = 1e-5\nshape = {shape}");
-        let cord = crate::experiment::scene_of(text).cords.remove(0);
-        let points = positions(&cord);
-        let length: f64 = points.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
-        // Five chords to a turn are shorter than the arc by sinc(pi / 5).
-        let arc = 4000.0 * TAU * 0.02;
-        assert!((0.9..1.0).contains(&(length / arc)), "{length} {arc}");
+        for turns in [4000.0, -4000.0] {
+            let shape =
+                format!("{{ kind = \"helix\", from = [0, 0, 0], to = [1, 0, 0], radius = 0.02, turns = {turns} }}");
+            let text =
+                format!("name = \"helix\"\n[[cord]]\nname = \"h\"\nsegments = 20000\nradius = 1e-5\nshape = {shape}");
+            let cord = crate::experiment::scene_of(text).cords.remove(0);
+            let points = positions(&cord);
+            let length: f64 = points.windows(2).map(|pair| pair[0].distance(pair[1])).sum();
+            // Five chords to a turn are shorter than the arc by sinc(pi / 5).
+            let arc = 4000.0 * TAU * 0.02;
+            assert!((0.9..1.0).contains(&(length / arc)), "{turns}: {length} {arc}");
+        }
     }
 
     #[test]

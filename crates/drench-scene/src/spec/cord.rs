@@ -371,6 +371,18 @@ fn check_cord(cord: &Cord, table: &Table, place: Place, reader: &mut Reader) -> 
             let help = "leave out one of them, move one, or use more `segments`";
             reader.error(clamps.get(index).map_or(place, |node| node.place), message, help);
         }
+        // The segment after a vertex, or before the last one.
+        let segment = |clamp: &Clamp| cord.vertex(clamp).min(cord.segments as usize - 1);
+        let turns = |other: &&Clamp| other.hold == Hold::All && segment(other) == segment(clamp);
+        if cord.material.torsion.is_some()
+            && clamp.hold == Hold::All
+            && let Some(other) = cord.clamps[..index].iter().find(turns)
+        {
+            let message =
+                format!("two clamps turn the same segment of {} (at = {} and {})", cord.segments, other.at, clamp.at);
+            let help = "let one of them hold the \"direction\" only, or use more `segments`";
+            reader.error(clamps.get(index).map_or(place, |node| node.place), message, help);
+        }
     }
     Some(())
 }
