@@ -8,7 +8,7 @@ use crate::world::{Model, State, StrandBody};
 use drench_math::bands::Row;
 use drench_physics::PhysicsError;
 use drench_physics::collision::{Body, Collisions, Parameters};
-use drench_physics::cords::{CordState, follow, resistance};
+use drench_physics::cords::{CordState, follow, held, resistance};
 use drench_physics::strands::{Method, StrandModel, StrandScratch, Tip, Wet};
 use drench_scene as scene;
 use drench_scene::{Continuous, Scene};
@@ -169,30 +169,11 @@ pub fn inverse_masses(model: &StrandModel) -> Vec<f64> {
 fn measure(body: &CordBody, cord: &CordState, working: &CordWorking, dt: f64, thickness: &mut Thickness) {
     cord.radii(&body.model, &mut thickness.radii);
     thickness.inverse_masses.clear();
-    // Vertices that a clamp holds itself or by the direction of their segment.
-    let mut held = vec![false; body.model.vertex_count()];
-    for clamp in &working.clamps {
-        let vertex = clamp.vertex as usize;
-        held[vertex] = true;
-        if clamp.direction {
-            let last = vertex + 1 == held.len();
-            held[if last { vertex.saturating_sub(1) } else { vertex + 1 }] = true;
-        }
-    }
+    let held = held(&body.model, cord, &working.clamps);
     for piece in 0..cord.piece_count() {
-        let vertices = cord.vertices(piece);
-        thickness.inverse_masses.extend(vertices.clone().map(|vertex| {
-            let own = cord.model_vertex(piece, vertex);
-            // A tear at a clamp leaves one side of it.
-            let side = if vertex == vertices.start {
-                2
-            } else if vertex + 1 == vertices.end {
-                1
-            } else {
-                0
-            };
+        thickness.inverse_masses.extend(cord.vertices(piece).map(|vertex| {
             let mass = cord.mass(&body.model, piece, vertex);
-            if held[own] && cord.lost[own] & side == 0 || mass <= 0.0 { 0.0 } else { 1.0 / mass }
+            if held[vertex] || mass <= 0.0 { 0.0 } else { 1.0 / mass }
         }));
     }
     resistance(&body.model, cord, &thickness.inverse_masses, dt, &mut thickness.resistance);

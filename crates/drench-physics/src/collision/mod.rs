@@ -25,7 +25,7 @@
 //! Strands that are stiff ([`Body::resistance`]) answer to a push with their masses and their stiffness over the step, as long as contacts are few (`solver`): contact and bending are
 //! then one implicit solve.
 //!
-//! What is conserved: linear momentum always, angular momentum by every normal push. Friction acts at the surfaces, a radius from
+//! What is conserved: linear momentum of what is not held, angular momentum by every normal push. Friction acts at the surfaces, a radius from
 //! each axis; its moment d x F would spin the fibres about themselves, which these strands cannot, and is lost.
 //!
 //! Breaks down: without `continuous`, strands that move past each other by more than about three diameters in a
@@ -227,13 +227,18 @@ impl Collisions {
 
     /// All bodies in one.
     fn gather(&mut self, bodies: &[Body], dt: f64) {
-        let kept = bodies.len() == self.begun.len()
-            && bodies.iter().zip(&self.begun).all(|(body, &count)| body.positions.len() == count);
-        if !kept {
-            self.before.clear();
-            for body in bodies {
-                let back = |(position, velocity): (&DVec3, &DVec3)| *position - *velocity * dt;
-                self.before.par_extend(body.positions.par_iter().zip(body.velocities.par_iter()).map(back));
+        self.begun.resize(bodies.len(), usize::MAX);
+        if bodies.iter().zip(&self.begun).any(|(body, &count)| body.positions.len() != count) {
+            let noted = std::mem::take(&mut self.before);
+            let mut first = 0;
+            for (body, &count) in bodies.iter().zip(&self.begun) {
+                if body.positions.len() == count {
+                    append(&mut self.before, &noted[first..first + count]);
+                } else {
+                    let back = |(position, velocity): (&DVec3, &DVec3)| *position - *velocity * dt;
+                    self.before.par_extend(body.positions.par_iter().zip(body.velocities.par_iter()).map(back));
+                }
+                first = (first + count.min(noted.len())).min(noted.len());
             }
         }
         self.begun.clear();

@@ -286,8 +286,12 @@ impl Grips {
         let (anchor, body) = clamp.anchor();
         self.grip(model, state, copy, anchor, body, bodies);
         if clamp.roll && model.material.torsion.is_some() {
-            self.rolls.push(Roll { body, frame: clamp.frame });
-            self.of_segment[segment_at(state, copy).0] = self.rolls.len() as u32;
+            let segment = beside(state, copy).0;
+            // What is left of a torn cord may be held at both ends of one segment: it turns with the first.
+            if self.of_segment[segment] == 0 {
+                self.rolls.push(Roll { body, frame: clamp.frame });
+                self.of_segment[segment] = self.rolls.len() as u32;
+            }
         }
         true
     }
@@ -301,13 +305,12 @@ impl Grips {
         copy: (usize, usize),
         bodies: &Bodies,
     ) {
-        let (piece, vertex) = copy;
-        let (segment, at_end) = segment_at(state, copy);
-        let (neighbour, sign) = if at_end { (vertex - 1, -1.0) } else { (vertex + 1, 1.0) };
+        let (segment, neighbour) = beside(state, copy);
         if self.of_vertex[neighbour] == 0 {
             let (anchor, body) = clamp.anchor();
+            let sign = if neighbour > copy.1 { 1.0 } else { -1.0 };
             let beside = anchor + clamp.frame * DVec3::X * (sign * natural_length(model, state, segment));
-            self.grip(model, state, (piece, neighbour), beside, body, bodies);
+            self.grip(model, state, (copy.0, neighbour), beside, body, bodies);
         }
     }
 
@@ -388,10 +391,27 @@ pub(crate) fn turned(body: &BodyState, dt: f64) -> DQuat {
     DQuat::from_scaled_axis(body.spin * dt) * body.rotation
 }
 
-/// The segment after a vertex of a piece, or before it at the end of the piece, and whether that is so.
-fn segment_at(state: &CordState, (piece, vertex): (usize, usize)) -> (usize, bool) {
-    let at_end = vertex - piece == state.segments(piece).end;
-    (vertex - piece - usize::from(at_end), at_end)
+/// Which vertices of the state clamps hold themselves or by the direction of their segment.
+pub fn held(model: &CordModel, state: &CordState, clamps: &[Clamp]) -> Vec<bool> {
+    let mut held = vec![false; state.positions.len()];
+    for clamp in clamps {
+        for copy in copies(model, state, clamp.vertex as usize).into_iter().flatten() {
+            held[copy.1] = true;
+            if clamp.direction {
+                held[beside(state, copy).1] = true;
+            }
+        }
+    }
+    held
+}
+
+/// The segment after a vertex of a piece, or before it at the end of the piece, and the vertex at its other end.
+fn beside(state: &CordState, (piece, vertex): (usize, usize)) -> (usize, usize) {
+    if vertex - piece == state.segments(piece).end {
+        (vertex - piece - 1, vertex - 1)
+    } else {
+        (vertex - piece, vertex + 1)
+    }
 }
 
 /// Length of a segment under its tension [m].

@@ -46,7 +46,7 @@ mod twist;
 mod writhe;
 
 pub(crate) use bend::without_momentum;
-pub use clamp::{Bodies, Clamp, Holder};
+pub use clamp::{Bodies, Clamp, Holder, held};
 pub use curve::Curve;
 pub use islands::solve;
 pub use model::{Bending, CordMaterial, CordModel, Torsion};

@@ -391,6 +391,23 @@ fn bodies_collide_across() {
 }
 
 #[test]
+fn a_body_that_has_torn_leaves_the_others_where_they_began() {
+    // The strand that stands has been carried through the other, and stopped: where it came from is not what its velocity says.
+    let mut collisions = Collisions::default();
+    let mut carried = Flock::new(1e-3);
+    carried.add((0..11).map(|i| DVec3::new(0.01 * f64::from(i) - 0.05, -0.02, 0.0)), DVec3::ZERO, 1.0);
+    let mut torn = Flock::new(1e-3);
+    torn.add((0..11).map(|i| DVec3::new(0.0, 0.0, 0.01 * f64::from(i) - 0.05)), DVec3::ZERO, 1.0);
+    torn.add((0..3).map(|i| DVec3::new(1.0, 0.0, 0.01 * f64::from(i))), DVec3::ZERO, 1.0);
+    collisions.begin([&torn.positions[..13], &carried.positions[..]]);
+    carried.positions.iter_mut().for_each(|x| x.y += 0.04);
+    let tally = collisions.resolve(&mut [torn.body(), carried.body()], &Parameters::default(), DT).unwrap();
+    assert!(tally.contacts > 0);
+    let side = carried.positions[5].y - torn.positions[5].y;
+    assert!(side < 0.0, "passed through: {side}");
+}
+
+#[test]
 fn random_configurations_give_no_nan() {
     let stream = Stream::new(5, "fuzz");
     let mut collisions = Collisions::default();

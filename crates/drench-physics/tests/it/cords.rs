@@ -8,7 +8,7 @@ use drench_physics::air::{Air, AirFlow};
 use drench_physics::contact::{Collider, Placement};
 use drench_physics::cords::{
     Bending, Bodies, Clamp, CordMaterial, CordModel, CordScratch, CordState, Cords, Curve, Holder, Tally, Torsion,
-    solve,
+    held, solve,
 };
 use drench_physics::rigid::{BodyState, Push};
 use drench_physics::strands::{Environment, RestShape};
@@ -698,6 +698,26 @@ fn a_cord_over_the_edge_of_a_board_that_holds_it_is_not_pulled_apart() {
     }
     // 4 mN of weight, thrown at 2 m/s; a tenth of a segment longer it would be taut with 25 N.
     assert!(most < 3.0, "{most} N");
+}
+
+#[test]
+fn a_clamp_holds_what_it_is_left_with_after_a_tear() {
+    let curve = Curve::elastic(1e9).tearing_at(1e7);
+    let torsion = Some(Torsion { curve, damping: 5.0, lag: 0.0, half_width: 1.0 });
+    let mut rig = Rig::new(&straight(DVec3::X, 0.08, 8), CordMaterial { torsion, ..plain(Curve::elastic(1e9)) });
+    rig.gravity = DVec3::ZERO;
+    rig.clamps = [4, 8].map(|v| Clamp { direction: true, ..Clamp::pin(v, rig.state.positions[v as usize]) }).to_vec();
+    let which = |rig: &Rig| {
+        let held = held(&rig.model, &rig.state, &rig.clamps);
+        (0..held.len()).filter(|v| held[*v]).collect::<Vec<_>>()
+    };
+    assert_eq!(which(&rig), [4, 5, 7, 8]);
+    // Twisted at the joint after the segment whose direction is held.
+    rig.state.angles[5..].fill(2.0);
+    assert_eq!(rig.step(1e-6).torn_by_twist, 1);
+    assert_eq!(rig.state.offsets, [0, 6, 10]);
+    // Vertex 5 of the cord is there twice: what came off begins with one that nothing holds.
+    assert_eq!(which(&rig), [4, 5, 8, 9]);
 }
 
 #[test]
