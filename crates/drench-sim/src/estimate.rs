@@ -4,7 +4,7 @@ use crate::SimError;
 use crate::solids::{Shelf, SolidModel};
 use crate::{cords, grains, grooms, liquid};
 use drench_physics::grains::fill;
-use drench_physics::strands::csm;
+use drench_physics::strands::csm::{self, Drape};
 use drench_scene::{Groom, Scene};
 use rayon::prelude::*;
 
@@ -74,36 +74,57 @@ const GRAIN_BYTES: u64 = 900;
 /// Bytes a triangle takes: indices, half a vertex with its normal, its share of the tree.
 const TRIANGLE_BYTES: u64 = 120;
 
+/// Most segments on each side of the hook that are looked at for a half-width, and how many lengths of them.
+const FINEST: u32 = 64;
+const LOOKS: u32 = 10;
+/// By which part a strand may miss its stiffness index before it is worth a warning.
+const MISSED: f64 = 0.05;
+
 /// Which half-width a stiffness index takes with the segments of a groom, and with which segments others give the same.
 fn index_line(groom: &Groom, index: f64) -> (String, Option<String>) {
     let radius = 0.5 * (groom.root_radius + groom.tip_radius);
     let mass = groom.strand.density * std::f64::consts::PI * radius * radius;
-    let rigidity = csm::rigidity_of_index(index, 0.5 * mass * groom.length);
-    let segment = groom.length / f64::from(groom.vertices - 1);
-    let (vertices, clamped) = (groom.vertices as usize, groom.csm.clamped as usize);
-    let own = csm::half_width_of_rigidity(mass, segment, rigidity, vertices, clamped);
-    let pair = |half_width: u32| {
-        format!("{half_width} of {:.3}", 1e3 * csm::segment_of(mass, rigidity, f64::from(half_width)))
+    let spacing = groom.length / f64::from(groom.vertices - 1);
+    let drape = Drape::of(groom.vertices as usize, spacing, mass);
+    let rigidity = drape.rigidity(index);
+    let hangs = drape.index(csm::half_width_of_rigidity(mass, drape.spacing, rigidity));
+    let own = csm::half_width_of_rigidity(mass, spacing, rigidity);
+    let leg = 0.5 * groom.length;
+    let pair = |whole: u32| {
+        let spacing = spacing_for(f64::from(whole), leg, mass, index)?;
+        Some(format!("{whole} of {:.2} mm", 1e3 * spacing))
     };
-    let pairs: Vec<String> = (1..=8).map(pair).collect();
-    // A strand bends over half of the distance of its legs.
-    let reach = own * segment;
-    let warning = (reach > 0.5 * index && index > 0.0).then(|| {
+    let pairs: Vec<String> = (1..=8).filter_map(pair).collect();
+    let [index_mm, hangs_mm, spacing_mm] = [index, hangs, spacing].map(|length| 1e3 * length);
+    let warning = ((hangs - index).abs() > MISSED * index).then(|| {
         format!(
-            "{}: regions that give a stiffness index of {:.3} mm reach {:.3} mm, farther than such a strand bends: hung over a hook it \
-             will stand wider; thicker strands or heavier ones have shorter regions",
+            "{}: regions that make strands as stiff as a fibre with a stiffness index of {index_mm:.3} mm reach {:.3} mm, and do not feel the kink over a hook: there they will hang \
+             {hangs_mm:.3} mm apart; thicker strands have shorter regions",
             groom.name,
-            1e3 * index,
-            1e3 * reach
+            1e3 * own * spacing
         )
     });
     let line = format!(
-        "stiffness index {:.3} mm: half-width {own:.3} with segments of {:.3} mm; others: {} mm",
-        1e3 * index,
-        1e3 * segment,
-        pairs.join(", ")
+        "stiffness index {index_mm:.3} mm: half-width {own:.3} with segments of {spacing_mm:.3} mm, hangs at {hangs_mm:.3} mm; others: {}",
+        if pairs.is_empty() { "none".to_owned() } else { pairs.join(", ") }
     );
     (line, warning)
+}
+
+/// Length of the segments [m] with which a half-width gives a stiffness index to a strand with such legs; nothing if they would have to be finer than is looked at, or
+/// coarser than half of a leg.
+fn spacing_for(half_width: f64, leg: f64, mass: f64, index: f64) -> Option<f64> {
+    let hangs = |spacing: f64| Drape { segments: (leg / spacing).round() as usize, spacing, mass }.index(half_width);
+    // Finer segments hang closer.
+    let (mut fine, mut coarse) = (leg / f64::from(FINEST), 0.5 * leg);
+    if hangs(fine) > index || hangs(coarse) < index {
+        return None;
+    }
+    for _ in 0..LOOKS {
+        let middle = (fine * coarse).sqrt();
+        if hangs(middle) > index { coarse = middle } else { fine = middle }
+    }
+    Some(fine)
 }
 
 /// Counts what a scene would simulate, and refuses what could not be built. Solids are sampled for nothing, grooms are not grown, and grains

@@ -285,5 +285,8 @@ fn small_solids_beside_coarse_strands_and_stiffness_indices_are_told() {
         .replace("vertices = 6", "vertices = 6\nstrand = { model = \"csm\" }\ncsm = { stiffness_index = \"6 mm\" }");
     fs::write(place.path("stiff.toml"), stiff).unwrap();
     let out = place.drench("check stiff.toml").exits(0).out;
-    assert!(out.contains("stiffness index 6.000 mm: half-width") && out.contains("segments of 6.000 mm"), "{out}");
+    assert!(
+        out.contains("stiffness index 6.000 mm: half-width") && out.contains("segments of 6.000 mm, hangs at "),
+        "{out}"
+    );
 }

@@ -170,7 +170,8 @@ section! {
         pub change_from: f64 = quantity(RATIO).fraction().or(0.4),
         /// Where it has changed.
         pub change_to: f64 = quantity(RATIO).fraction().or(0.6),
-        /// Stiffness index, instead of `half_width`: distance of the legs of a strand that hangs over a hook with 0.1 g on each end [m].
+        /// Stiffness index, instead of `half_width`: distance of the legs of a strand of the groom that hangs by its middle over a hook with 0.1 g on each end [m]. `drench check` tells the half-width, and which
+        /// segment lengths go with others.
         pub stiffness_index: Option<f64> = quantity(LENGTH).at_least(0.0).at_most(10.0).optional(),
         /// Vertices that are held at the root: 1 is a hinge, 2 hold the direction, 0 is a loose strand.
         pub clamped: u32 = count(0u32, 100).or(2u32),

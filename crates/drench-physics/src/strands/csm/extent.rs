@@ -37,6 +37,38 @@ pub(crate) fn extent(half_width: f64) -> f64 {
     whole + weight.clamp(0.0, 1.0 - f64::EPSILON * half_width)
 }
 
+/// Weights a_ri of the vertices of a region of some extent.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Weights {
+    extent: f64,
+    whole: f64,
+}
+
+impl Weights {
+    pub fn new(extent: f64) -> Self {
+        Self { extent, whole: extent.floor().max(1.0) }
+    }
+
+    /// Of a vertex so many segments away from the middle.
+    pub fn at(&self, away: isize) -> f64 {
+        match away.unsigned_abs() as f64 - self.whole {
+            beyond if beyond <= 0.0 => 1.0,
+            1.0 => (self.extent - self.whole).max(0.0),
+            _ => 0.0,
+        }
+    }
+
+    /// How many segments away vertices can have a weight.
+    pub fn reach(&self) -> isize {
+        self.extent.ceil().max(1.0) as isize
+    }
+
+    /// By which share the region is followed.
+    pub fn followed(&self) -> f64 {
+        self.extent.min(1.0)
+    }
+}
+
 /// q^2 of the chain's rigidity B = m' l^4 q^2 / (4 t^2) for a half-width: q is linear between whole half-widths.
 pub fn squared_stiffness(half_width: f64) -> f64 {
     let whole = half_width.max(0.0).floor();

@@ -9,6 +9,7 @@
 //! | [`extent`] | how far regions reach, and how stiff that makes a chain: B = m' l^4 q^2 / (4 t^2) |
 //! | [`rotation`] | the best rotation of a region |
 //! | [`matching`] | goal positions of a batch of chains |
+//! | [`drape`] | the draping experiment: the half-width that gives a stiffness index |
 //! | [`rest`] | what never changes: rest shape and regions of every vertex |
 //! | [`sag`] | the half-width that makes a short, clamped strand sag as its fibre would |
 //! | `solve` | the substep; lengths are those of [`strain`](super::strain) |
@@ -25,6 +26,7 @@
 //! Breaks down: bending and twisting stiffness cannot be chosen apart; the stiffness goes with l^4 at a given half-width; regions
 //! wider than a strand make it rigid but not stiffer; steps longer than [`REFERENCE_STEP`] times sqrt([`PASSES`]) soften it.
 
+mod drape;
 pub(crate) mod extent;
 pub(crate) mod matching;
 mod rest;
@@ -34,9 +36,10 @@ mod solve;
 #[cfg(test)]
 mod tests;
 
+pub use drape::Drape;
 pub use extent::{half_width_of, squared_stiffness};
 pub(crate) use rest::{Rest, squared_of_rigidity};
-pub use rest::{half_width_of_rigidity, rigidity, rigidity_of_index, segment_of};
+pub use rest::{half_width_of_rigidity, rigidity, rigidity_of_index};
 pub(crate) use solve::{Scratch, solve};
 
 use crate::error::{PhysicsError, check};
