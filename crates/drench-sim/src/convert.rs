@@ -108,6 +108,7 @@ pub fn cord_material(material: &scene::CordMaterial) -> cords::CordMaterial {
             lag: torsion.lag,
             half_width: torsion.half_width,
         }),
+        torsion_profile: None,
         variation: material.variation,
         flick: material.flick,
         margin: material.margin,

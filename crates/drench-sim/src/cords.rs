@@ -96,6 +96,9 @@ pub fn build(
         let widths = (0..positions.len()).map(|vertex| half_width * factor(profile, vertex));
         material.bending = Bending::HalfWidths(widths.collect());
     }
+    if let Some(scene::Torsion { profile: profile @ Some(_), .. }) = &cord.material.torsion {
+        material.torsion_profile = Some((0..positions.len()).map(|vertex| factor(profile, vertex)).collect());
+    }
     let offsets = [0, positions.len() as u32];
     let shape = RestShape { offsets: &offsets, positions: &rest, radii: &radii };
     // Each cord has its own weak places.

@@ -63,11 +63,18 @@ pub(crate) struct Joint {
     pub strain: f64,
     /// Torque over surface stress [m3].
     pub section: f64,
+    /// Second moment of area over length, both between the middles of its segments [m3].
+    pub bending: f64,
 }
 
 impl Joint {
-    fn new(radius: f64, length: f64) -> Self {
-        Self { strain: radius / length, section: 0.5 * PI * radius.powi(3) }
+    /// Between segments of a mean radius and length, with so many times the torsional rigidity of the rest.
+    fn new(radius: f64, length: f64, rigidity: f64) -> Self {
+        Self {
+            strain: radius / length,
+            section: 0.5 * PI * radius.powi(3) * rigidity,
+            bending: 0.25 * PI * radius.powi(4) / length,
+        }
     }
 }
 
@@ -86,6 +93,8 @@ pub struct CordMaterial {
     pub tension: Curve,
     /// Resistance to twist, if any.
     pub torsion: Option<Torsion>,
+    /// At each vertex, by how much torques differ from those of `torsion`; none: by nothing.
+    pub torsion_profile: Option<Vec<f64>>,
     /// Random variation of slopes and strengths from segment to segment, relative.
     pub variation: f64,
     /// Whether the energy of a load that is let go suddenly flings the cord back.
@@ -104,6 +113,7 @@ impl Default for CordMaterial {
             goal_time: REFERENCE_STEP,
             tension: Curve::elastic(1e9),
             torsion: Some(Torsion::elastic(5e7)),
+            torsion_profile: None,
             variation: 1e-4,
             flick: true,
             margin: 0.0,
@@ -203,7 +213,8 @@ impl CordModel {
             self.references.push(reference);
             let before = self.lengths.len().max(2) - 2;
             let mean = |values: &[f64]| 0.5 * (values[before] + values[values.len() - 1]);
-            self.joints.push(Joint::new(mean(&self.radii), mean(&self.lengths)));
+            let rigidity = self.material.torsion_profile.as_ref().map_or(1.0, |profile| profile[i]);
+            self.joints.push(Joint::new(mean(&self.radii), mean(&self.lengths), rigidity));
         }
         Ok(())
     }
@@ -301,6 +312,13 @@ fn check_material(material: &CordMaterial, vertices: usize) -> Result<(), Physic
         check("twist damping", torsion.damping, "0 or more", |x| x >= 0.0)?;
         check("twist lag", torsion.lag, "0 or more", |x| x >= 0.0)?;
         check("twist half_width", torsion.half_width, "0 or more", |x| x >= 0.0)?;
+    }
+    if let Some(profile) = &material.torsion_profile {
+        if profile.len() != vertices {
+            let got = profile.len();
+            return Err(PhysicsError::Count { what: "torsional rigidities", got, expected: vertices });
+        }
+        profile.iter().try_for_each(|factor| check("torsion profile", *factor, "positive", |x| x > 0.0))?;
     }
     check("goal time", material.goal_time, "positive", |x| x > 0.0)?;
     match &material.bending {

@@ -11,7 +11,7 @@
 //! their reach.
 
 use super::clamp::Grip;
-use super::model::{CordModel, Joint};
+use super::model::CordModel;
 use super::state::{CordScratch, CordState};
 use drench_math::bands::{self, Row};
 use glam::DVec3;
@@ -86,11 +86,10 @@ fn for_each_joint(
     }
 }
 
-/// B / l = E J / (2 l) of the joint before a segment [N m].
+/// B / l = E I / l of the joint before a segment [N m].
 #[inline]
 pub(super) fn joint_stiffness(model: &CordModel, modulus: f64, segment: usize) -> f64 {
-    let Joint { section, strain } = model.joints[segment];
-    0.5 * modulus * section * strain
+    modulus * model.joints[segment].bending
 }
 
 /// Adds the stiffness of a joint to the rows from the vertex before it on.

@@ -306,7 +306,7 @@ fn relax(
             if s == segments.end {
                 return (0.0, 0.0);
             }
-            let Joint { strain, section } = model.joints[s];
+            let Joint { strain, section, .. } = model.joints[s];
             let (curve, twist, (stress, slope)) = bear(s, state, turns);
             flows |= slope < curve.elastic;
             let lagging = curve.elastic * friction * strain;
@@ -368,7 +368,7 @@ fn settle(model: &CordModel, state: &mut CordState, piece: usize, tally: &mut Ta
     let segments = state.segments(piece);
     for s in segments.start + 1..segments.end {
         let Some(curve) = model.torsional_curve(s) else { return };
-        let Joint { strain, section } = model.joints[s];
+        let Joint { strain, section, .. } = model.joints[s];
         let (stress, _) = curve.stress(strain * state.twist_before(s), state.twist_flows[s]);
         let flow = curve.flow(stress.abs(), state.twist_flows[s]);
         state.rest_twists[s] += (flow / strain).copysign(stress);

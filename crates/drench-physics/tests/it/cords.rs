@@ -465,6 +465,33 @@ fn rubber(shear: f64) -> CordMaterial {
 }
 
 #[test]
+fn a_cord_with_uneven_torsional_rigidity_twists_where_it_is_weak() {
+    // Three times as rigid in its second half: of one turn the first half takes three quarters, as springs in a row do.
+    let (segments, length, turned) = (40, 0.2, 1.0);
+    let profile = (0..=segments).map(|v| if 2 * v <= segments { 1.0 } else { 3.0 }).collect();
+    let material = CordMaterial { torsion_profile: Some(profile), bending: Bending::Modulus(1e9), ..rubber(1e7) };
+    let mut rig = Rig::new(&straight(DVec3::X, length, segments), material);
+    rig.gravity = DVec3::ZERO;
+    let turn = DQuat::from_rotation_x(turned);
+    for _ in 0..2000 {
+        rig.clamps = vec![
+            Clamp::fixed(&rig.model, 0, DVec3::ZERO, DQuat::IDENTITY),
+            Clamp::fixed(&rig.model, segments as u32, DVec3::X * length, turn),
+        ];
+        rig.step(1e-3);
+    }
+    let twist = |range: std::ops::Range<usize>| range.map(|s| rig.state.twist(0, s)).sum::<f64>();
+    let (weak, strong) = (twist(1..segments / 2 + 1), twist(segments / 2 + 1..segments));
+    // Twenty joints and nineteen.
+    let expected = 20.0 / (20.0 + 19.0 / 3.0);
+    assert!((weak + strong - turned).abs() < 1e-3, "{weak} {strong}");
+    assert!((weak / turned - expected).abs() < 1e-3, "{weak} {expected}");
+    let spring = 1e7 * 0.5 * PI * RADIUS.powi(4) / (length / segments as f64);
+    let torque = spring * turned / (20.0 + 19.0 / 3.0);
+    assert!((rig.state.torques[5] / torque - 1.0).abs() < 1e-2, "{} {torque}", rig.state.torques[5]);
+}
+
+#[test]
 fn a_twisted_cord_has_the_torque_of_the_curve_yields_and_tears() {
     let curve = Curve::elastic(1e7).yielding_at(1e6, 2e6).tearing_at(2e6);
     let mut material = rubber(1.0);

@@ -216,6 +216,8 @@ section! {
         /// Half-width, in segments, of the regions over which the turn of a step is averaged
         /// [Rungjiratananon2012, eq. 4.1]; 0 for none.
         pub half_width: f64 = quantity(RATIO).at_least(0.0).at_most(1e4).or(0.0),
+        /// Multiplier of the torsional rigidity and strength along the cord, a formula of s from 0 (start) to 1 (end).
+        pub profile: Option<Expression> = expression(&ALONG_VARIABLES).optional_as("1 everywhere"),
     }
     check check_torsion
 }
@@ -392,11 +394,12 @@ fn profiles(cord: &Cord) -> impl Iterator<Item = (&'static str, &Expression)> {
         Bending::Regions { profile, .. } => profile.as_ref(),
         Bending::Modulus { .. } => None,
     };
+    let torsion = cord.material.torsion.as_ref().and_then(|torsion| torsion.profile.as_ref());
     cord.profile
         .as_ref()
         .map(|profile| ("profile", profile))
         .into_iter()
-        .chain(bending.map(|profile| ("material", profile)))
+        .chain([bending, torsion].into_iter().flatten().map(|profile| ("material", profile)))
 }
 
 defaults!(CordMaterial);
