@@ -183,6 +183,9 @@ fn liquid(
     if tally.unconverged > 0 {
         report.warn("liquid: pressure stopped at the iteration limit before it was as exact as asked for".to_owned());
     }
+    if tally.viscosity_unconverged > 0 {
+        report.warn("liquid: viscosity stopped at the iteration limit before it was as exact as it should be; use more substeps".to_owned());
+    }
     if let Some(limit) = tally.hurried {
         let why = match limit {
             Limit::Motion => "it moves too fast",

@@ -85,7 +85,7 @@ const STEP: f32 = 0.3;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Solved {
     pub iterations: u32,
-    /// Mean error when it stopped, as a part of the density at rest.
+    /// Mean error when it stopped: of pressure as a part of the density at rest, of viscosity as a part of the velocities.
     pub error: f64,
 }
 

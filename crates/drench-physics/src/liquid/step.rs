@@ -73,8 +73,10 @@ pub struct Tally {
     pub density_error: f64,
     /// Largest mean compression per step that a divergence solve left.
     pub divergence_error: f64,
-    /// Solves that stopped before they were exact enough.
+    /// Solves of pressure that stopped before they were exact enough.
     pub unconverged: u32,
+    /// Solves of viscosity that did.
+    pub viscosity_unconverged: u32,
     /// Why a step should have been shorter than the shortest allowed, if one should.
     pub hurried: Option<Limit>,
     /// How often the guard put a particle back.
@@ -218,7 +220,7 @@ impl Step<'_, '_> {
         self.weigh_pressure(scratch);
         match &self.model.method {
             Method::Dfsph(parameters) => {
-                tally.viscosity_iterations += self.apply_forces(state, scratch);
+                self.apply_forces(state, scratch, tally);
                 let solved = self.remove_divergence(state, scratch, parameters);
                 tally.divergence_iterations += solved.iterations;
                 tally.divergence_error = tally.divergence_error.max(solved.error);
@@ -349,13 +351,12 @@ impl Step<'_, '_> {
     }
 
     /// Gravity in double precision; surface tension, viscosity and drag, which depend on neighbours, in single.
-    fn apply_forces(&self, state: &mut LiquidState, scratch: &mut LiquidScratch) -> u32 {
+    fn apply_forces(&self, state: &mut LiquidState, scratch: &mut LiquidScratch, tally: &mut Tally) {
         self.fall(state, scratch);
         self.lean_on_walls(state, scratch);
         self.apply_tension(state, scratch);
-        let iterations = self.apply_viscosity(scratch);
+        self.apply_viscosity(scratch, tally);
         self.apply_drag(scratch);
-        iterations
     }
 
     fn fall(&self, state: &mut LiquidState, scratch: &mut LiquidScratch) {
@@ -426,13 +427,13 @@ impl Step<'_, '_> {
     }
 
     /// Viscosity, and the calming.
-    fn apply_viscosity(&self, scratch: &mut LiquidScratch) -> u32 {
+    fn apply_viscosity(&self, scratch: &mut LiquidScratch, tally: &mut Tally) {
         let LiquidScratch { fields, walls, wall_impulses, .. } = scratch;
         let (d, density) = (self.model.spacing, self.frame.density);
         self.calm(fields);
         let nu = self.model.material.kinematic_viscosity();
         if nu == 0.0 {
-            return 0;
+            return;
         }
         let viscous = Viscous {
             strength: (2.0 * nu * self.dt / density) as f32,
@@ -447,12 +448,12 @@ impl Step<'_, '_> {
             viscosity::Solver::Explicit => {
                 react(fields);
                 viscosity::explicit(fields, walls, viscous);
-                0
             }
             viscosity::Solver::Implicit { error, most_iterations } => {
-                let iterations = viscosity::implicit(fields, walls, viscous, error, most_iterations);
+                let solved = viscosity::implicit(fields, walls, viscous, error, most_iterations);
+                tally.viscosity_iterations += solved.iterations;
+                tally.viscosity_unconverged += u32::from(solved.error > error);
                 react(fields);
-                iterations
             }
         }
     }

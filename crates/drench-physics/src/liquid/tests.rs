@@ -441,24 +441,28 @@ fn implicit_viscosity_agrees_with_explicit_and_stops_without_viscosity() {
     let run = |model: LiquidModel| {
         let mut state = splash(&model, 0.1);
         let mut scratch = LiquidScratch::default();
-        let mut iterations = 0;
+        let (mut iterations, mut stopped) = (0, 0);
         for _ in 0..5 {
             let weightless = Surroundings::empty(DVec3::ZERO);
             let tally = solve(&model, &mut state, &mut scratch, &weightless, &mut Reactions::default(), 1e-3).unwrap();
             iterations += tally.viscosity_iterations;
+            stopped += tally.viscosity_unconverged;
         }
-        (state.kinetic_energy(), iterations)
+        (state.kinetic_energy(), iterations, stopped)
     };
-    let (explicit, none) = run(stiff(viscosity::Solver::Explicit));
-    let (solved, some) = run(stiff(implicit));
-    assert!(none == 0 && some > 0);
+    let (explicit, none, _) = run(stiff(viscosity::Solver::Explicit));
+    let (solved, some, stopped) = run(stiff(implicit));
+    assert!(none == 0 && some > 0 && stopped == 0);
     assert!((solved / explicit - 1.0).abs() < 0.1, "{explicit} {solved}");
     let honey = LiquidModel {
         material: Material { viscosity: 1e4, ..Material::HONEY },
         viscosity: implicit,
         ..stiff(implicit)
     };
-    assert!(run(honey).0 < 0.01 * splash(&honey, 0.1).kinetic_energy(), "thick liquid stops");
+    assert!(run(honey.clone()).0 < 0.01 * splash(&honey, 0.1).kinetic_energy(), "thick liquid stops");
+    // Two iterations are not enough for it, and that is told.
+    let hurried = viscosity::Solver::Implicit { error: 1e-6, most_iterations: 2 };
+    assert!(run(LiquidModel { viscosity: hurried, ..honey }).2 > 0);
     let thin = LiquidModel { material: Material { viscosity: 0.0, ..Material::WATER }, ..stiff(implicit) };
     assert_eq!(run(thin).1, 0);
 }

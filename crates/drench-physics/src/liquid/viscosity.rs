@@ -34,6 +34,7 @@
 //! Breaks down: films and threads of one particle; beside a free surface and a wall that lets slip some of the neighbours are missing
 //! that carry viscosity along it, so that a layer of n particles has about 0.3/n less of it.
 
+use super::dfsph::Solved;
 use super::fields::{Fields, dot, for_each_row, sum};
 use super::pools::pools;
 use super::rows::PIECE;
@@ -248,11 +249,11 @@ pub(crate) fn explicit(fields: &mut Fields, walls: &Walls, viscous: Viscous) {
     });
 }
 
-/// Solves (1 − dt L) v = v* + dt E u; gives iterations. What walls get follows from the outcome, with the gradients of u, which are left in `Fields::slopes`.
-pub(crate) fn implicit(fields: &mut Fields, walls: &Walls, viscous: Viscous, error: f64, most: u32) -> u32 {
+/// Solves (1 − dt L) v = v* + dt E u; gives iterations, and the error that is left, relative to v*. What walls get follows from the outcome, with the gradients of u, which are left in `Fields::slopes`.
+pub(crate) fn implicit(fields: &mut Fields, walls: &Walls, viscous: Viscous, error: f64, most: u32) -> Solved {
     let beginning = fields.v.clone();
     fields.free.copy_from_slice(&beginning);
-    let mut iterations = 0;
+    let mut all = Solved { iterations: 0, error: 0.0 };
     for round in 0..2 {
         if round > 0 {
             let Fields { points, rows, v, free, slopes, .. } = &mut *fields;
@@ -260,10 +261,11 @@ pub(crate) fn implicit(fields: &mut Fields, walls: &Walls, viscous: Viscous, err
             for_each_row(rows, slopes, |i, others, weights| slope(&points.x, free, i, others, weights, viscous.rest));
         }
         viscous.transpose(fields, walls);
-        iterations += conjugate_gradients(fields, walls, viscous, &beginning, error, most);
+        let solved = conjugate_gradients(fields, walls, viscous, &beginning, error, most);
+        all = Solved { iterations: all.iterations + solved.iterations, error: solved.error };
     }
     balance(fields, walls, viscous, &beginning);
-    iterations
+    all
 }
 
 /// Gives every body of liquid that hangs together the momentum that its surroundings gave it, by moving it on as a whole. What conjugate gradients leave undone,
@@ -312,7 +314,7 @@ fn conjugate_gradients(
     before: &[f32x4],
     error: f64,
     most: u32,
-) -> u32 {
+) -> Solved {
     let count = fields.v.len();
     residual(fields, walls, viscous, before);
     let Fields { points, rows, v, wall, even, krylov, .. } = fields;
@@ -335,14 +337,17 @@ fn conjugate_gradients(
     let precondition = |r: &[f32x4], z: &mut [f32x4]| {
         z.par_iter_mut().zip(r).zip(&diagonal).for_each(|((z, r), diagonal)| *z = *r / *diagonal);
     };
-    let target = error * error * product(before, before).max(f64::MIN_POSITIVE);
+    let whole = product(before, before).max(f64::MIN_POSITIVE);
     precondition(r, z);
     p.copy_from_slice(z);
     let mut rz = product(r, z);
-    for iteration in 0..most {
-        if product(r, r) <= target || !rz.is_finite() {
-            return iteration;
+    let mut solved = Solved { iterations: 0, error: 0.0 };
+    loop {
+        solved.error = (product(r, r) / whole).sqrt();
+        if solved.error <= error || solved.iterations == most || !rz.is_finite() {
+            return solved;
         }
+        solved.iterations += 1;
         for_each_row(rows, ap, |i, others, weights| {
             p[i] - viscous.laplacian(even, p, i, others, weights) - wall(i, p[i])
         });
@@ -355,5 +360,4 @@ fn conjugate_gradients(
         rz = next;
         p.par_iter_mut().zip(z.par_iter()).for_each(|(p, z)| *p = *z + *p * beta);
     }
-    most
 }
