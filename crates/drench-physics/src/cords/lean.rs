@@ -34,7 +34,7 @@ const BLUNT: f64 = 0.2;
 /// Part of the distance to keep that a segment may lack: its ends keep it.
 const SHALLOW: f64 = 1e-3;
 /// How much farther than the point itself its ends may be moved: beside an end that is held they would be thrown.
-const LEVER: f64 = 10.0;
+const LEVER: f64 = 3.0;
 
 /// A segment that may meet a solid.
 #[derive(Clone, Copy, Debug)]
