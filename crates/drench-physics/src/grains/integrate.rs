@@ -1,8 +1,9 @@
 //! Every grain sums what pushes it, and moves; or sleeps, or wakes.
 
 use super::model::{GrainModel, Sleep};
-use super::state::{GrainScratch, GrainState, Load, Mover, Reaction, Vigil};
+use super::state::{Dampers, GrainScratch, GrainState, Load, Mover, Reaction, Vigil};
 use super::{Surroundings, ball};
+use drench_math::ordered;
 use glam::DVec3;
 use rayon::prelude::*;
 
@@ -22,8 +23,8 @@ pub(crate) struct Moved {
 
 /// Farthest that a grain is from where neighbours were searched [m].
 pub(crate) fn wandered(state: &GrainState) -> f64 {
-    let square = |(x, origin): (&DVec3, &DVec3)| (*x - *origin).length_squared();
-    state.positions.iter().zip(&state.origins).map(square).fold(0.0, f64::max).sqrt()
+    let GrainState { positions, origins, .. } = state;
+    ordered::max(positions.len().min(origins.len()), 0.0, |i| (positions[i] - origins[i]).length_squared()).sqrt()
 }
 
 /// One step of `h` seconds of all grains; `afresh` asks every sleeping grain whether it is still in balance.
@@ -35,7 +36,7 @@ pub(crate) fn advance(
     h: f64,
     afresh: bool,
 ) -> Moved {
-    let GrainScratch { movers, vigil, stirred, loads, reactions, lower_offsets, lower, before, .. } = scratch;
+    let GrainScratch { movers, damp, vigil, stirred, loads, reactions, lower_offsets, lower, before, .. } = scratch;
     before.clear();
     before.extend_from_slice(vigil);
     let summing = Summing { loads, reactions, lower_offsets, lower, before, stirred };
@@ -45,10 +46,12 @@ pub(crate) fn advance(
         .zip(state.velocities.par_chunks_mut(PIECE))
         .zip(state.spins.par_chunks_mut(PIECE));
     let watch = state.calm.par_chunks_mut(PIECE).zip(movers.par_chunks_mut(PIECE)).zip(vigil.par_chunks_mut(PIECE));
+    let dampers = state.damped.par_chunks_mut(PIECE).zip(damp.par_chunks_mut(PIECE));
     motion
         .zip(watch)
+        .zip(dampers)
         .enumerate()
-        .map(|(piece, (((positions, velocities), spins), ((calm, movers), vigil)))| {
+        .map(|(piece, ((((positions, velocities), spins), ((calm, movers), vigil)), (damped, damp)))| {
             let mut moved = Moved::default();
             for k in 0..positions.len() {
                 let i = piece * PIECE + k;
@@ -57,6 +60,12 @@ pub(crate) fn advance(
                 }
                 let mass = density * ball(sizes[i]) + water[i];
                 let mut load = summing.total(i);
+                // The dampers of dry grains never give way.
+                if model.wetness().is_some() {
+                    let Dampers { sum, largest } = load.dampers;
+                    damped[k] = GrainModel::damped_by(f64::from(sum), f64::from(largest), mass) as f32;
+                    damp[k].yielding = model.yielding(damped[k], mass, h);
+                }
                 if let Some(force) = surroundings.forces.get(i) {
                     load.force += *force;
                 }
@@ -149,6 +158,7 @@ impl Summing<'_> {
             let reaction = &self.reactions[link as usize];
             load.force += reaction.force.as_dvec3();
             load.torque += reaction.torque.as_dvec3();
+            load.dampers.add(reaction.damper);
         }
         load
     }

@@ -40,6 +40,7 @@ use forces::{Context, Part};
 use glam::DVec3;
 use integrate::Moved;
 use law::Law;
+use rayon::prelude::*;
 use search::SKIN;
 use solids::{Carrier, Solid};
 use state::{Damp, Mover, Vigil};
@@ -100,7 +101,7 @@ pub fn solve(
         scratch.clear.clear();
         scratch.clear.resize(state.touches.len(), f64::NEG_INFINITY);
     }
-    prepare(model, state, scratch);
+    prepare(model, state, scratch, h);
     for step in 0..steps {
         if stale {
             search::search(model, state, scratch, false)?;
@@ -162,29 +163,34 @@ pub fn solve(
     Ok(tally)
 }
 
+/// Grains that are looked at in one piece.
+const PIECE: usize = 2048;
 /// Speeds above this are no motion but an explosion [m/s].
 const FASTEST: f64 = 1e6;
 
 /// Rounded copies of what the law of contact reads.
-fn prepare(model: &GrainModel, state: &GrainState, scratch: &mut GrainScratch) {
+fn prepare(model: &GrainModel, state: &GrainState, scratch: &mut GrainScratch, h: f64) {
     let count = state.len();
     scratch.loads.resize(count, Default::default());
     scratch.stirred.resize(count, false);
-    scratch.movers.clear();
-    scratch.movers.extend((0..count).map(|i| Mover {
+    let mover = |i: usize| Mover {
         linear: state.velocities[i].as_vec3().extend(state.radii[i] as f32),
         angular: state.spins[i].as_vec3().extend(state.mass(model, i) as f32),
-    }));
-    scratch.damp.clear();
-    if let Some(wetness) = model.wetness() {
-        scratch.damp.extend((0..count).map(|i| Damp {
+    };
+    let damp = |i: usize| {
+        let dry = Damp { yielding: 1.0, ..Damp::default() };
+        model.wetness().map_or(dry, |wetness| Damp {
             wetness: wetness.wetness(state.water[i], model.dry_mass(state.sizes[i])) as f32,
             share: wetness.share(state.water[i]) as f32,
-        }));
-    }
+            yielding: model.yielding(state.damped[i], state.mass(model, i), h),
+        })
+    };
     let asleep = |calm: f32| model.sleep().is_some_and(|sleep| f64::from(calm) > sleep.time);
-    scratch.vigil.clear();
-    scratch.vigil.extend(state.calm.iter().map(|&calm| if asleep(calm) { Vigil::Asleep } else { Vigil::Awake }));
+    let vigil = |i: usize| if asleep(state.calm[i]) { Vigil::Asleep } else { Vigil::Awake };
+    let all = || (0..count).into_par_iter().with_min_len(PIECE);
+    all().map(mover).collect_into_vec(&mut scratch.movers);
+    all().map(damp).collect_into_vec(&mut scratch.damp);
+    all().map(vigil).collect_into_vec(&mut scratch.vigil);
 }
 
 /// Gives the bodies what grains pressed on them, in the order of the touches.
@@ -223,6 +229,7 @@ fn check_counts(
         ("radii", state.radii.len(), count),
         ("water", state.water.len(), count),
         ("calm", state.calm.len(), count),
+        ("damped", state.damped.len(), count),
         ("ids", state.ids.len(), count),
         ("forces", surroundings.forces.len(), forces),
         ("pushes", pushes.len(), bodies.len()),
