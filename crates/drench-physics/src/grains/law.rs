@@ -104,7 +104,8 @@ pub(crate) fn answer(law: &Law, meeting: &Meeting, memory: &mut Memory, h: f32) 
     let damper = law.damper(meeting);
     let closing = velocity.dot(normal);
     // Contacts begin within a step, and are met at its end.
-    let damped = if h > 0.0 { closing.min(BEGUN * closing.max(0.0) + meeting.overlap / h) } else { closing };
+    let begun = meeting.overlap < (1.0 - BEGUN) * closing * h;
+    let damped = if begun { BEGUN * closing + meeting.overlap / h } else { closing };
     let push = (law.stiffness * meeting.overlap + damper * damped).max(0.0);
     let (stiffness, damper) = (TANGENT as f32 * law.stiffness, TANGENT as f32 * damper);
     // The spring turns with the contact: what has come to point along the normal is dropped.

@@ -2,7 +2,7 @@
 //!
 //! An outer step is divided into equal steps that are short against a collision (see [`GrainModel::longest_step`]). In a step
 //!
-//! 1. pairs that may touch are searched again if a grain has moved by half a skin ([`search`]);
+//! 1. pairs that may touch are searched again if two grains may have come closer by a skin ([`search`]);
 //! 2. every contact gives a force by the law of contact ([`law`]), the same to both sides but for the sign ([`forces`]);
 //! 3. every grain sums its forces in the order of its neighbours' numbers, and moves: v += h a, then x += h v.
 //!
@@ -90,7 +90,7 @@ pub fn solve(
         state.calm.fill(0.0);
     }
     let listed = state.offsets.len() == state.len() + 1 && state.origins.len() == state.len();
-    let mut stale = !listed || integrate::wandered(state) > 0.5 * skin;
+    let mut stale = !listed || integrate::wandered(state) > skin;
     if !stale && !scratch.search.lists(state) {
         search::index(state, scratch);
     }
@@ -151,7 +151,7 @@ pub fn solve(
             return Err(search::lost(state));
         }
         tally.speed_max = fastest;
-        stale = wandered > 0.5 * skin;
+        stale = wandered > skin;
     }
     if stale && search::disordered(state) {
         // The next step would search in any case: renumbering now disturbs nobody who counts on numbers.
