@@ -148,10 +148,12 @@ pub const BENCHES: &[Bench] = &[
         .of("32 000 grains + 8 000 liquid particles that soak in; a step of the grains with its share of the rest")
         .published(9.4, SAND)
         .at_most(10.0),
+    Bench::new("sand-pile-1s", "a second", || sand::second(32_000, 8_000)).of("the same for a simulated second"),
     Bench::new("sand-castle", "step", || sand::steps(25_000, 70_000))
         .of("25 000 grains + 70 000 liquid particles that soak in; a step of the grains with its share of the rest")
         .published(26.7, SAND)
         .at_most(60.0),
+    Bench::new("sand-castle-1s", "a second", || sand::second(25_000, 70_000)).of("the same for a simulated second"),
     Bench::new("sand-bunny", "step", || sand::steps(35_000, 64_000))
         .of("35 000 grains + 64 000 liquid particles that soak in; a step of the grains with its share of the rest")
         .published(33.3, SAND)
@@ -161,6 +163,7 @@ pub const BENCHES: &[Bench] = &[
         .published(48.5, SAND)
         .at_most(48.0),
     Bench::new("grains-32k", "step", || heap(32_000)).of("32 000 dry grains that slump"),
+    Bench::new("grains-32k-1s", "a second", || heap_for_a_second(32_000)).of("the same for a simulated second"),
     Bench::new("grains-160k", "step", || heap(160_000)).of("160 000 dry grains that slump"),
     Bench::new("csm-collisions-1600k", "step", || collisions::steps(80_000))
         .of("80 000 combed strands of 20, 1.6 M particles, CSM w = 3 + strand-strand collisions")
@@ -324,7 +327,19 @@ fn steps(
 
 /// Times single steps of a heap while it gives way: no grain sleeps.
 fn heap(count: usize) -> Result<Vec<f64>, SimError> {
+    Ok(slump(count)?.into_iter().map(|[ms, _]| ms).collect())
+}
+
+/// What a second of the same takes [ms].
+fn heap_for_a_second(count: usize) -> Result<Vec<f64>, SimError> {
+    Ok(slump(count)?.into_iter().map(|[ms, h]| ms / h).collect())
+}
+
+/// Time [ms] and length [s] of single steps of a heap that gives way.
+fn slump(count: usize) -> Result<Vec<[f64; 2]>, SimError> {
     const STEPS: u32 = 10;
+    /// When it has come together and flows [s].
+    const FLOWS: f64 = 0.03;
     let wrap = |source| SimError::Grains { grains: "bench".to_owned(), part: None, source };
     let sizes = Sizes { radius: 2e-3, spread: Spread::Even(0.1) };
     let model = GrainModel::new(sizes, grains::Material::default(), None, None).map_err(wrap)?;
@@ -344,17 +359,15 @@ fn heap(count: usize) -> Result<Vec<f64>, SimError> {
         forces: &[],
     };
     let mut scratch = GrainScratch::default();
-    let mut solve = |steps: u32| {
-        let dt = 0.9999 * model.longest_step() * f64::from(steps);
-        grains::solve(&model, &mut state, &mut scratch, &surroundings, &mut [], &mut [], dt).map_err(wrap)
-    };
-    // Until it has come together and flows.
-    solve(800)?;
+    let mut solve =
+        |dt: f64| grains::solve(&model, &mut state, &mut scratch, &surroundings, &mut [], &mut [], dt).map_err(wrap);
+    solve(FLOWS)?;
+    let dt = 0.9999 * model.longest_step() * f64::from(STEPS);
     (0..TIMED)
         .map(|_| {
             let start = Instant::now();
-            let tally = solve(STEPS)?;
-            Ok(start.elapsed().as_secs_f64() * 1e3 / f64::from(tally.steps))
+            let steps = f64::from(solve(dt)?.steps);
+            Ok([start.elapsed().as_secs_f64() * 1e3 / steps, dt / steps])
         })
         .collect()
 }

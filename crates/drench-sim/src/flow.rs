@@ -58,13 +58,19 @@ const MOST_PARTS: f64 = 64.0;
 ///
 /// A stream comes out of its opening at the end of a part, as far as it has got by then: it feels nothing on the way, and would make beads if it were long. It goes
 /// [`STREAM`] at most, unless there is hair, which would have to be stepped as often.
-pub fn parts(model: &Model, state: &State, span: Span) -> Result<u32, SimError> {
+pub fn parts(model: &Model, state: &State, span: Span, report: &mut Report) -> Result<u32, SimError> {
     let Some(body) = &model.liquid else { return Ok(1) };
     let mut step = taking_turns(model, state, body, span)?;
     if model.strands.is_empty() {
         step = step.min(STREAM * body.model.spacing / body.stream(span).max(f64::MIN_POSITIVE));
     }
-    Ok((span.dt / step - 1e-9).ceil().clamp(1.0, MOST_PARTS) as u32)
+    let parts = (span.dt / step - 1e-9).ceil();
+    if parts > MOST_PARTS {
+        report.warn(format!(
+            "liquid: it and what it pushes should take turns more than {MOST_PARTS} times in a substep; use more substeps"
+        ));
+    }
+    Ok(parts.clamp(1.0, MOST_PARTS) as u32)
 }
 
 /// How long grains and rigid bodies may wait for the liquid [s]. They give way to it as if they were loose, and lean on others afterwards: where they meet
@@ -223,6 +229,8 @@ fn grains(
         let tally = tally.map_err(diverged(span, "grains"))?;
         let h = span.dt / f64::from(tally.steps.max(1));
         report.step_lengths(h, h);
+        let [steps, searches] = &mut report.grain_steps;
+        (*steps, *searches) = (*steps + u64::from(tally.steps), *searches + u64::from(tally.searches));
         report.contacts = report.contacts.max(tally.contacts + tally.touches);
         report.penetration_max = report.penetration_max.max(tally.penetration_max);
         for (number, (opening, moisture)) in body.openings.iter().enumerate() {

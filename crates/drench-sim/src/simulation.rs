@@ -164,7 +164,7 @@ impl Simulation {
     fn step(&mut self, span: Span, report: &mut Report) -> Result<u32, SimError> {
         let world = &mut self.world;
         rayon::scope(|_| {
-            let parts = flow::parts(&world.model, &world.state, span)?;
+            let parts = flow::parts(&world.model, &world.state, span, report)?;
             span.parts(parts).try_for_each(|part| substep(world, part, report))?;
             Ok(parts)
         })
@@ -243,6 +243,11 @@ impl Simulation {
         if model.hair.is_some() {
             counts.insert("drips".to_owned(), report.dripping.drops());
             counts.insert("bridges".to_owned(), report.bridges);
+        }
+        if !model.grains.is_empty() {
+            let [taken, searches] = report.grain_steps;
+            counts.insert("grain_steps".to_owned(), taken);
+            counts.insert("grain_searches".to_owned(), searches);
         }
         if report.iterations_max > 0 {
             counts.insert("iterations_max".to_owned(), u64::from(report.iterations_max));

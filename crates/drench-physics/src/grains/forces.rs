@@ -144,7 +144,13 @@ fn leaf<const WET: bool>(context: &Context, wet: Option<&WetLaw>, part: Part) {
                 pull = moisten(law, &mut meeting, &mut link.bridge, p, q);
             }
             let mut total = Answer::default();
+            let mut damper = 0.0;
             if touching {
+                if WET {
+                    let part = context.damp[grain].yielding.min(context.damp[partner].yielding);
+                    damper = context.law.give_way(&mut meeting, part, h);
+                    load.dampers.add(damper);
+                }
                 let mut memory = link.memory();
                 total = answer(&context.law, &meeting, &mut memory, h);
                 link.remember(memory);
@@ -155,7 +161,7 @@ fn leaf<const WET: bool>(context: &Context, wet: Option<&WetLaw>, part: Part) {
             let moment = normal.cross(total.force);
             load.force += total.force.as_dvec3();
             load.torque += (moment * lever + total.couple).as_dvec3();
-            *reaction = Reaction::new(-total.force, moment * other_lever - total.couple);
+            *reaction = Reaction::new(-total.force, moment * other_lever - total.couple, damper);
         }
         let wandered = if touches.is_empty() { 0.0 } else { (x - context.origins[grain]).length_squared().sqrt() };
         let mut first = from;
@@ -173,6 +179,9 @@ fn leaf<const WET: bool>(context: &Context, wet: Option<&WetLaw>, part: Part) {
             for press in presses {
                 load.force += press.force;
                 load.torque += press.couple;
+                if WET {
+                    load.dampers.add(press.damper);
+                }
             }
         }
     }
@@ -303,12 +312,16 @@ fn press_on<const WET: bool>(
     if WET && let Some(law) = wet {
         // The solid is as wet as the grain makes it, and gives no water.
         let damp = context.damp[grain];
-        let skin = Damp { wetness: damp.wetness, share: 0.0 };
+        let skin = Damp { share: 0.0, ..damp };
         pull = moisten(law, &mut meeting, &mut touch.bridge, damp, skin);
     }
     meeting.viscous *= (near.share * near.share) as f32;
     let mut total = Answer::default();
+    let mut damper = 0.0;
     if near.distance < radius {
+        if WET {
+            damper = context.law.give_way(&mut meeting, context.damp[grain].yielding, h);
+        }
         let mut memory = touch.memory();
         total = answer(&context.law, &meeting, &mut memory, h);
         touch.remember(memory);
@@ -317,7 +330,7 @@ fn press_on<const WET: bool>(
     }
     total.force += normal * pull;
     let moment = normal.cross(total.force) * lever as f32 + total.couple;
-    Press { force: total.force.as_dvec3(), couple: moment.as_dvec3(), roll: total.couple.as_dvec3(), point }
+    Press { force: total.force.as_dvec3(), couple: moment.as_dvec3(), roll: total.couple.as_dvec3(), point, damper }
 }
 
 #[cfg(test)]

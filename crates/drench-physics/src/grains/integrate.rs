@@ -1,10 +1,12 @@
 //! Every grain sums what pushes it, and moves; or sleeps, or wakes.
 
 use super::model::{GrainModel, Sleep};
-use super::state::{GrainScratch, GrainState, Load, Mover, Reaction, Vigil};
+use super::state::{Dampers, GrainScratch, GrainState, Load, Mover, Reaction, Vigil};
 use super::{Surroundings, ball};
+use drench_math::ordered;
 use glam::DVec3;
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// Grains that are moved in one piece.
 const PIECE: usize = 1024;
@@ -14,16 +16,41 @@ const BALL: f64 = 0.4;
 /// How far and how fast grains got.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Moved {
-    /// Farthest from where neighbours were searched [m].
+    /// How far any two may have come closer since neighbours were searched [m].
     pub wandered: f64,
     /// Largest speed [m/s]; NaN if one is no number.
     pub fastest: f64,
 }
 
-/// Farthest that a grain is from where neighbours were searched [m].
+/// How far any two grains may have come closer since neighbours were searched [m].
 pub(crate) fn wandered(state: &GrainState) -> f64 {
-    let square = |(x, origin): (&DVec3, &DVec3)| (*x - *origin).length_squared();
-    state.positions.iter().zip(&state.origins).map(square).fold(0.0, f64::max).sqrt()
+    let GrainState { positions, origins, .. } = state;
+    let part = |range: Range<usize>| {
+        range.fold(Farthest::default(), |far, i| far.with((positions[i] - origins[i]).length_squared()))
+    };
+    ordered::reduce(positions.len().min(origins.len()), Farthest::default(), part, Farthest::join).both()
+}
+
+/// Squares of the two longest ways [m2]: no two grains have come closer than by both together. One that is thrown out of a heap leaves the rest its list.
+#[derive(Clone, Copy, Debug, Default)]
+struct Farthest {
+    first: f64,
+    second: f64,
+}
+
+impl Farthest {
+    #[inline(always)]
+    fn with(self, square: f64) -> Self {
+        Self { first: self.first.max(square), second: self.second.max(square.min(self.first)) }
+    }
+
+    fn join(self, other: Self) -> Self {
+        self.with(other.first).with(other.second)
+    }
+
+    fn both(self) -> f64 {
+        self.first.sqrt() + self.second.sqrt()
+    }
 }
 
 /// One step of `h` seconds of all grains; `afresh` asks every sleeping grain whether it is still in balance.
@@ -35,7 +62,21 @@ pub(crate) fn advance(
     h: f64,
     afresh: bool,
 ) -> Moved {
-    let GrainScratch { movers, vigil, stirred, loads, reactions, lower_offsets, lower, before, .. } = scratch;
+    match model.wetness() {
+        Some(_) => advance_all::<true>(model, state, scratch, surroundings, h, afresh),
+        None => advance_all::<false>(model, state, scratch, surroundings, h, afresh),
+    }
+}
+
+fn advance_all<const WET: bool>(
+    model: &GrainModel,
+    state: &mut GrainState,
+    scratch: &mut GrainScratch,
+    surroundings: &Surroundings,
+    h: f64,
+    afresh: bool,
+) -> Moved {
+    let GrainScratch { movers, damp, vigil, stirred, loads, reactions, lower_offsets, lower, before, .. } = scratch;
     before.clear();
     before.extend_from_slice(vigil);
     let summing = Summing { loads, reactions, lower_offsets, lower, before, stirred };
@@ -45,18 +86,26 @@ pub(crate) fn advance(
         .zip(state.velocities.par_chunks_mut(PIECE))
         .zip(state.spins.par_chunks_mut(PIECE));
     let watch = state.calm.par_chunks_mut(PIECE).zip(movers.par_chunks_mut(PIECE)).zip(vigil.par_chunks_mut(PIECE));
-    motion
+    let dampers = state.damped.par_chunks_mut(PIECE).zip(damp.par_chunks_mut(PIECE));
+    let (far, fastest): (Farthest, f64) = motion
         .zip(watch)
+        .zip(dampers)
         .enumerate()
-        .map(|(piece, (((positions, velocities), spins), ((calm, movers), vigil)))| {
-            let mut moved = Moved::default();
+        .map(|(piece, ((((positions, velocities), spins), ((calm, movers), vigil)), (damped, damp)))| {
+            let (mut far, mut fastest) = (Farthest::default(), 0.0);
             for k in 0..positions.len() {
                 let i = piece * PIECE + k;
                 if vigil[k] == Vigil::Asleep && !afresh && !summing.disturbed(i) {
                     continue;
                 }
                 let mass = density * ball(sizes[i]) + water[i];
-                let mut load = summing.total(i);
+                let mut load = summing.total::<WET>(i);
+                // The dampers of dry grains never give way.
+                if WET {
+                    let Dampers { sum, largest } = load.dampers;
+                    damped[k] = GrainModel::damped_by(f64::from(sum), f64::from(largest), mass) as f32;
+                    damp[k].yielding = model.yielding(damped[k], mass, h);
+                }
                 if let Some(force) = surroundings.forces.get(i) {
                     load.force += *force;
                 }
@@ -84,24 +133,15 @@ pub(crate) fn advance(
                     linear: velocities[k].as_vec3().extend(movers[k].radius()),
                     angular: spins[k].as_vec3().extend(movers[k].mass()),
                 };
-                moved.wandered = moved.wandered.max((positions[k] - origins[i]).length_squared());
+                far = far.with((positions[k] - origins[i]).length_squared());
                 let speed = velocities[k].length_squared() + spins[k].length_squared() * rim;
-                moved.fastest = larger(moved.fastest, speed);
+                fastest = larger(fastest, speed);
             }
-            moved
+            (far, fastest)
         })
-        // The largest of all is the same in any order.
-        .reduce(Moved::default, |a, b| Moved {
-            wandered: a.wandered.max(b.wandered),
-            fastest: larger(a.fastest, b.fastest),
-        })
-        .root()
-}
-
-impl Moved {
-    fn root(self) -> Self {
-        Self { wandered: self.wandered.sqrt(), fastest: self.fastest.sqrt() }
-    }
+        // The largest of all are the same in any order.
+        .reduce(Default::default, |(far, fastest), (others, other)| (far.join(others), larger(fastest, other)));
+    Moved { wandered: far.both(), fastest: fastest.sqrt() }
 }
 
 /// Not f64::max, which would hide a NaN.
@@ -142,13 +182,16 @@ impl Summing<'_> {
     }
 
     /// Own contacts, then those of others by their number.
-    fn total(&self, grain: usize) -> Load {
+    fn total<const WET: bool>(&self, grain: usize) -> Load {
         let mut load = self.loads[grain];
         for &(link, _) in self.others(grain) {
             // Most are zero; adding those changes no bit and costs less than asking.
             let reaction = &self.reactions[link as usize];
             load.force += reaction.force.as_dvec3();
             load.torque += reaction.torque.as_dvec3();
+            if WET {
+                load.dampers.add(reaction.damper);
+            }
         }
         load
     }

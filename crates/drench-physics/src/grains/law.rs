@@ -5,7 +5,7 @@
 //!
 //! | part | law | symbol -> name |
 //! |---|---|---|
-//! | normal | P = max(0, k d + c v_n), c = 2 zeta sqrt(k m) | k `stiffness`, m reduced mass, zeta from the restitution |
+//! | normal | P = max(0, k d + c min(v_n, v_n / 3 + d / h)), c = 2 zeta sqrt(k m) | k `stiffness`, m reduced mass, zeta from the restitution |
 //! | tangential | T = -(k_t s + c_t v_t), s' = v_t, \|T\| <= mu P | s `slip`, k_t = 2/7 k, c_t = 2/7 c, mu `friction` |
 //! | rolling | M = -R (k_t u + c_t R w), u' = R w, \|M\| <= mu_r R P | u `roll`, w relative spin, R reduced radius, mu_r `rolling` |
 //!
@@ -18,6 +18,13 @@
 use super::model::{GrainModel, TANGENT};
 use glam::Vec3A;
 
+/// What a contact that has just begun, with an overlap d below h v_n, is damped for: d/h and this part of v_n. Damped for all of v_n, whenever in the step it began, grains of
+/// restitution 0.4 come back with 0.35 to 0.43 in steps of a twelfth of a collision, and 0.382 in the mean; so with 0.395 to 0.43, and 0.402, and others from 0.05 to 1 alike.
+const BEGUN: f32 = 1.0 / 3.0;
+
+/// Part of the velocity against each other that a damper takes from two surfaces in one step at most: what they have in common has not been counted when they meet.
+const STOPPED: f32 = 0.5;
+
 /// Constants of the law, rounded once.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Law {
@@ -29,6 +36,21 @@ pub(crate) struct Law {
 }
 
 impl Law {
+    /// The damper of the normal spring [kg/s].
+    #[inline(always)]
+    fn damper(&self, meeting: &Meeting) -> f32 {
+        self.damping * meeting.mass.sqrt() * meeting.viscous
+    }
+
+    /// Lets the damper give way to this part in steps of `h` seconds; returns what it was by itself [kg/s].
+    #[inline(always)]
+    pub fn give_way(&self, meeting: &mut Meeting, part: f32, h: f32) -> f32 {
+        meeting.viscous = meeting.viscous.min(STOPPED * meeting.mass.sqrt() / (self.damping * h));
+        let damper = self.damper(meeting);
+        meeting.viscous *= part;
+        damper
+    }
+
     pub fn new(model: &GrainModel) -> Self {
         Self {
             stiffness: model.stiffness() as f32,
@@ -79,9 +101,12 @@ pub(crate) struct Answer {
 #[inline(always)]
 pub(crate) fn answer(law: &Law, meeting: &Meeting, memory: &mut Memory, h: f32) -> Answer {
     let Meeting { normal, velocity, .. } = *meeting;
-    let damper = law.damping * meeting.mass.sqrt() * meeting.viscous;
+    let damper = law.damper(meeting);
     let closing = velocity.dot(normal);
-    let push = (law.stiffness * meeting.overlap + damper * closing).max(0.0);
+    // Contacts begin within a step, and are met at its end.
+    let begun = meeting.overlap < (1.0 - BEGUN) * closing * h;
+    let damped = if begun { BEGUN * closing + meeting.overlap / h } else { closing };
+    let push = (law.stiffness * meeting.overlap + damper * damped).max(0.0);
     let (stiffness, damper) = (TANGENT as f32 * law.stiffness, TANGENT as f32 * damper);
     // The spring turns with the contact: what has come to point along the normal is dropped.
     if h > 0.0 {

@@ -2,7 +2,7 @@
 //!
 //! An outer step is divided into equal steps that are short against a collision (see [`GrainModel::longest_step`]). In a step
 //!
-//! 1. pairs that may touch are searched again if a grain has moved by half a skin ([`search`]);
+//! 1. pairs that may touch are searched again if two grains may have come closer by a skin ([`search`]);
 //! 2. every contact gives a force by the law of contact ([`law`]), the same to both sides but for the sign ([`forces`]);
 //! 3. every grain sums its forces in the order of its neighbours' numbers, and moves: v += h a, then x += h v.
 //!
@@ -40,6 +40,7 @@ use forces::{Context, Part};
 use glam::DVec3;
 use integrate::Moved;
 use law::Law;
+use rayon::prelude::*;
 use search::SKIN;
 use solids::{Carrier, Solid};
 use state::{Damp, Mover, Vigil};
@@ -89,7 +90,7 @@ pub fn solve(
         state.calm.fill(0.0);
     }
     let listed = state.offsets.len() == state.len() + 1 && state.origins.len() == state.len();
-    let mut stale = !listed || integrate::wandered(state) > 0.5 * skin;
+    let mut stale = !listed || integrate::wandered(state) > skin;
     if !stale && !scratch.search.lists(state) {
         search::index(state, scratch);
     }
@@ -100,7 +101,7 @@ pub fn solve(
         scratch.clear.clear();
         scratch.clear.resize(state.touches.len(), f64::NEG_INFINITY);
     }
-    prepare(model, state, scratch);
+    prepare(model, state, scratch, h);
     for step in 0..steps {
         if stale {
             search::search(model, state, scratch, false)?;
@@ -150,7 +151,7 @@ pub fn solve(
             return Err(search::lost(state));
         }
         tally.speed_max = fastest;
-        stale = wandered > 0.5 * skin;
+        stale = wandered > skin;
     }
     if stale && search::disordered(state) {
         // The next step would search in any case: renumbering now disturbs nobody who counts on numbers.
@@ -162,29 +163,34 @@ pub fn solve(
     Ok(tally)
 }
 
+/// Grains that are looked at in one piece.
+const PIECE: usize = 2048;
 /// Speeds above this are no motion but an explosion [m/s].
 const FASTEST: f64 = 1e6;
 
 /// Rounded copies of what the law of contact reads.
-fn prepare(model: &GrainModel, state: &GrainState, scratch: &mut GrainScratch) {
+fn prepare(model: &GrainModel, state: &GrainState, scratch: &mut GrainScratch, h: f64) {
     let count = state.len();
     scratch.loads.resize(count, Default::default());
     scratch.stirred.resize(count, false);
-    scratch.movers.clear();
-    scratch.movers.extend((0..count).map(|i| Mover {
+    let mover = |i: usize| Mover {
         linear: state.velocities[i].as_vec3().extend(state.radii[i] as f32),
         angular: state.spins[i].as_vec3().extend(state.mass(model, i) as f32),
-    }));
-    scratch.damp.clear();
-    if let Some(wetness) = model.wetness() {
-        scratch.damp.extend((0..count).map(|i| Damp {
+    };
+    let damp = |i: usize| {
+        let dry = Damp { yielding: 1.0, ..Damp::default() };
+        model.wetness().map_or(dry, |wetness| Damp {
             wetness: wetness.wetness(state.water[i], model.dry_mass(state.sizes[i])) as f32,
             share: wetness.share(state.water[i]) as f32,
-        }));
-    }
+            yielding: model.yielding(state.damped[i], state.mass(model, i), h),
+        })
+    };
     let asleep = |calm: f32| model.sleep().is_some_and(|sleep| f64::from(calm) > sleep.time);
-    scratch.vigil.clear();
-    scratch.vigil.extend(state.calm.iter().map(|&calm| if asleep(calm) { Vigil::Asleep } else { Vigil::Awake }));
+    let vigil = |i: usize| if asleep(state.calm[i]) { Vigil::Asleep } else { Vigil::Awake };
+    let all = || (0..count).into_par_iter().with_min_len(PIECE);
+    all().map(mover).collect_into_vec(&mut scratch.movers);
+    all().map(damp).collect_into_vec(&mut scratch.damp);
+    all().map(vigil).collect_into_vec(&mut scratch.vigil);
 }
 
 /// Gives the bodies what grains pressed on them, in the order of the touches.
@@ -223,6 +229,7 @@ fn check_counts(
         ("radii", state.radii.len(), count),
         ("water", state.water.len(), count),
         ("calm", state.calm.len(), count),
+        ("damped", state.damped.len(), count),
         ("ids", state.ids.len(), count),
         ("forces", surroundings.forces.len(), forces),
         ("pushes", pushes.len(), bodies.len()),

@@ -1,4 +1,14 @@
 //! What grains are made of, how large they are, and what follows from that: stiffness, damping, the longest stable step.
+//!
+//! *The step.* v' = v - h M^-1 (K x + C v), x' = x + h v' keeps every motion of bound contacts bounded while h^2 k + 2 h c <= 4 for the quotients k = u*Ku / u*Mu
+//! and c = u*Cu / u*Mu of every u. Both are sums over contacts of a |s_i - s_j|^2, s the motion of a grain's surface there, and that is at most 2 a |s_i|^2 + 2 a |s_j|^2:
+//! neither is more than a grain's own contacts make it if its partners move against it as fast. [`CROWD`] is that of twelve equal ones.
+//!
+//! *Wet grains* have larger dampers. A step for the worst of all grains, the smallest among twelve wet ones, would be half as long for a heap in which nearly all
+//! have five or six contacts. So the step is that of dry grains, and dampers give way where a grain has more of them than it stands: by
+//! phi_i = min(1, c_most / c_i), where c_i bounds what its contacts had in the step before ([`GrainModel::damped_by`]) and c_most = (4 - h^2 k) / 2h is
+//! what the step stands ([`GrainModel::withstood`]). A contact has min(phi_i, phi_j) of its damper, so that both sides get the same force and no grain keeps more than
+//! c_most. A collision of two wet grains, or of a wet grain with a heap, is as the law says; springs never give way.
 
 use crate::error::{PhysicsError, check};
 use crate::wetting::grains::Wetness;
@@ -11,8 +21,11 @@ pub(crate) const TANGENT: f64 = 2.0 / 7.0;
 /// Bound of the largest eigenvalue of K m / k, and of C m / c: a grain among twelve equal ones with every contact stuck.
 /// Translation: 2 (12/3 + 12 (2/3) (2/7)) = 12.6; rotation: 2 (12 (2/3) (2/7) + 12 (1/4) (2/7)) / 0.4 = 15.7.
 const CROWD: f64 = 16.0;
-/// Part of the longest stable step that is taken.
-const SAFETY: f64 = 0.8;
+/// The same for n contacts is at most CROWD / 12 (n + FEW): few contacts can all be across one axis. With equal balls around a ball the largest
+/// are 2.3, 4.5, 6.6, 8.1, 9.6, 10.7 (a hexagon), 11.5, 12.3, 13.1 for one to nine, and 15.7 for twelve.
+const FEW: f64 = 2.2;
+/// Part of the longest stable step that is taken. The bound of it is never reached: partners of one grain touch each other, and cannot all move against all of theirs.
+const SAFETY: f64 = 0.9;
 /// Least number of steps that a collision of two grains takes.
 const CONTACT_STEPS: f64 = 12.0;
 /// A normal distribution is cut at this many standard deviations.
@@ -205,10 +218,10 @@ impl GrainModel {
         // The smallest grains are the quickest; among others of their size their contact is the stiffest to step.
         let least = ball(sizes.least()) * m.density;
         let rate = (stiffness / least).sqrt();
-        let (viscous, bridge) = wetness.as_ref().map_or((1.0, 0.0), |w| (w.most_damping(), w.bridge_damping()));
+        let bridge = wetness.as_ref().map_or(0.0, Wetness::bridge_damping);
         // c = 2 zeta sqrt(k m / 2) between two of mass m; [K] = CROWD k / m and [C] = CROWD c / m.
         let spring = CROWD * rate * rate;
-        let damper = CROWD * (2.0 * damping_ratio * viscous * 0.5_f64.sqrt() * rate + bridge);
+        let damper = CROWD * (2.0 * damping_ratio * 0.5_f64.sqrt() * rate + bridge);
         // Symplectic Euler is stable while h^2 K + 2 h C < 4.
         let stable = 4.0 / (damper + (damper * damper + 4.0 * spring).sqrt());
         let collision = PI / (2.0_f64.sqrt() * rate);
@@ -244,6 +257,23 @@ impl GrainModel {
     /// Damping of the normal spring over critical damping.
     pub fn damping_ratio(&self) -> f64 {
         self.damping_ratio
+    }
+
+    /// Bound of how fast contacts damp the motion of a grain of this mass [kg] against its partners [1/s]: from the sum and the largest of their
+    /// dampers [kg/s].
+    pub(crate) fn damped_by(sum: f64, largest: f64, mass: f64) -> f64 {
+        CROWD / 12.0 * (sum + FEW * largest) / mass
+    }
+
+    /// Part of their dampers that contacts have, in steps of `h` seconds, of a grain of this mass [kg] that they would damp so fast [1/s].
+    pub(crate) fn yielding(&self, damped: f32, mass: f64, h: f64) -> f32 {
+        (self.withstood(mass, h).max(0.0) / f64::from(damped)).min(1.0) as f32
+    }
+
+    /// How fast contacts may damp a grain of this mass [kg] in steps of `h` seconds [1/s], beside bridges.
+    fn withstood(&self, mass: f64, h: f64) -> f64 {
+        let bridge = self.wetness.as_ref().map_or(0.0, Wetness::bridge_damping);
+        (2.0 - 0.5 * h * h * CROWD * self.stiffness / mass) / h - CROWD * bridge
     }
 
     /// Longest step that is stable and resolves a collision [s].

@@ -1,4 +1,4 @@
-//! Which grains are near each other: a list that stays valid while nothing has moved by half a skin.
+//! Which grains are near each other: a list that stays valid while no two grains have moved by a skin together.
 //!
 //! A pair belongs to the grain with the lower number; links are sorted by (owner, partner). Sums over links therefore run in
 //! an order that does not depend on when the list was made, and pairs in it that do not touch add nothing: a list made
@@ -65,7 +65,10 @@ pub(crate) fn search(
     let wetness = model.wetness().filter(|_| state.water.iter().any(|&water| water > 0.0));
     let reach = skin + wetness.map_or(0.0, |wetness| wetness.reach(model.sizes().most()));
     let largest = state.radii.iter().copied().fold(0.0, f64::max);
-    scratch.neighbours.rebuild(&state.positions, (2.0 * largest + reach).max(1e-9)).map_err(|_| lost(state))?;
+    // Bridges of grains that keep their numbers are in the list before.
+    let known = !renumber && state.offsets.len() == state.len() + 1;
+    let around = if known { skin } else { reach };
+    scratch.neighbours.rebuild(&state.positions, (2.0 * largest + around).max(1e-9)).map_err(|_| lost(state))?;
     let search = &mut scratch.search;
     std::mem::swap(&mut search.old_offsets, &mut state.offsets);
     std::mem::swap(&mut search.old_links, &mut state.links);
@@ -105,7 +108,7 @@ pub(crate) fn search(
                     // Farther than a skin apart only a bridge that is there already can act.
                     let (near, far) = (sum + skin, sum + reach);
                     let wet = || grains.water[i] + grains.water[j] > 0.0;
-                    if square < near * near || square < far * far && wet() && old.bridged(i, j) {
+                    if square < near * near || !known && square < far * far && wet() && old.bridged(i, j) {
                         found.partners.push(j as u32);
                     }
                 }
@@ -115,6 +118,17 @@ pub(crate) fn search(
                     range.clone().for_each(&mut offer);
                 } else {
                     neighbours.order()[range.clone()].iter().for_each(|&j| offer(j as usize));
+                }
+            }
+            if known && reach > skin {
+                let near = found.partners.len();
+                for link in old.own(i).iter().filter(|link| link.bridge > 0.0) {
+                    let (j, sum) = (link.partner, radius + grains.radii[link.partner as usize]);
+                    let square = (grains.positions[j as usize] - x).length_squared();
+                    let wet = grains.water[i] + grains.water[j as usize] > 0.0;
+                    if square < (sum + reach).powi(2) && wet && !found.partners[first..near].contains(&j) {
+                        found.partners.push(j);
+                    }
                 }
             }
             found.partners[first..].sort_unstable();
@@ -151,6 +165,11 @@ struct Old<'a> {
 impl Old<'_> {
     fn number(&self, grain: usize) -> usize {
         if self.before.is_empty() { grain } else { self.before[grain] as usize }
+    }
+
+    /// The links of a grain that kept its number.
+    fn own(&self, grain: usize) -> &[Link] {
+        &self.links[self.offsets[grain] as usize..self.offsets[grain + 1] as usize]
     }
 
     /// Whether both grains were there when the old links were listed.
@@ -236,6 +255,7 @@ fn renumber_all(state: &mut GrainState, order: &[u32]) {
     permute(&mut state.radii, order);
     permute(&mut state.water, order);
     permute(&mut state.calm, order);
+    permute(&mut state.damped, order);
     permute(&mut state.ids, order);
     let mut after = vec![0; order.len()];
     order.iter().enumerate().for_each(|(new, &old)| after[old as usize] = new as u32);

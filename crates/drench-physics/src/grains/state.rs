@@ -27,6 +27,8 @@ pub struct GrainState {
     pub water: Vec<f64>,
     /// How long each grain has been at rest [s].
     pub calm: Vec<f32>,
+    /// Bound of how fast contacts damped each grain in the last step [1/s].
+    pub damped: Vec<f32>,
     /// Names that grains keep when they are renumbered.
     pub ids: Vec<u32>,
     /// The name of the next grain.
@@ -153,6 +155,7 @@ impl GrainState {
         self.radii.push(grain.radius * shrunk);
         self.water.push(grain.water);
         self.calm.push(0.0);
+        self.damped.push(0.0);
         self.ids.push(id);
         self.next_id = id.wrapping_add(1);
         id
@@ -194,6 +197,7 @@ impl GrainState {
         only(&mut self.radii, stays);
         only(&mut self.water, stays);
         only(&mut self.calm, stays);
+        only(&mut self.damped, stays);
         only(&mut self.ids, stays);
         only(&mut self.origins, stays);
     }
@@ -221,7 +225,7 @@ impl GrainState {
 
     /// Bytes the state holds.
     pub fn memory(&self) -> usize {
-        self.len() * (4 * 24 + 3 * 8 + 3 * 4)
+        self.len() * (4 * 24 + 3 * 8 + 4 * 4)
             + self.links.len() * size_of::<Link>()
             + self.touches.len() * size_of::<Touch>()
     }
@@ -272,13 +276,14 @@ pub(crate) struct Reaction {
     pub force: Vec3,
     pub active: f32,
     pub torque: Vec3,
-    _pad: f32,
+    /// The contact's damper before it gives way [kg/s].
+    pub damper: f32,
 }
 
 impl Reaction {
     #[inline(always)]
-    pub fn new(force: Vec3A, torque: Vec3A) -> Self {
-        Self { force: force.into(), active: 1.0, torque: torque.into(), _pad: 0.0 }
+    pub fn new(force: Vec3A, torque: Vec3A, damper: f32) -> Self {
+        Self { force: force.into(), active: 1.0, torque: torque.into(), damper }
     }
 }
 
@@ -287,15 +292,33 @@ impl Reaction {
 pub(crate) struct Load {
     pub force: DVec3,
     pub torque: DVec3,
+    pub dampers: Dampers,
 }
 
-/// How wet a grain is, as bridges see it.
+/// The dampers of a grain's contacts [kg/s]: their sum, and the largest.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Dampers {
+    pub sum: f32,
+    pub largest: f32,
+}
+
+impl Dampers {
+    #[inline(always)]
+    pub fn add(&mut self, damper: f32) {
+        self.sum += damper;
+        self.largest = self.largest.max(damper);
+    }
+}
+
+/// How wet a grain is, as contacts see it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Damp {
     /// Water over that at the threshold.
     pub wetness: f32,
     /// Volume that it gives to each of its bridges [m3].
     pub share: f32,
+    /// Part of their dampers that its contacts have, so that a step stands them.
+    pub yielding: f32,
 }
 
 /// Working memory of a body; may be dropped and rebuilt between steps without changing a bit.
@@ -365,6 +388,8 @@ pub(crate) struct Press {
     pub couple: DVec3,
     pub roll: DVec3,
     pub point: DVec3,
+    /// The damper before it gives way [kg/s].
+    pub damper: f32,
 }
 
 /// What one solve met.

@@ -135,11 +135,6 @@ impl Wetness {
         1.0 - self.shrink * self.wetness(water, dry_mass).min(1.0)
     }
 
-    /// What the damper of a collision is multiplied by at most.
-    pub(crate) fn most_damping(&self) -> f64 {
-        1.0 + self.damping
-    }
-
     /// Damping of bridges over the mass of a grain, at most [1/s].
     pub(crate) fn bridge_damping(&self) -> f64 {
         match self.bridge {

@@ -140,6 +140,58 @@ fn momentum_of_wet_grains_is_kept_to_rounding() {
     assert!((after.mass / before.mass - 1.0).abs() < 1e-13);
 }
 
+/// Grains held together by bridges so strong that nothing slides, each kicked about: kinetic energy at the start, the most of it later, and at the end.
+fn shaken(places: &[DVec3], damping: f64) -> [f64; 3] {
+    let (surface_tension, sand) = (0.072, 2e-5);
+    let bridge = Some(Bridge::Willett { surface_tension, contact_angle: 0.0 });
+    let wetness = Wetness { damping, bridge, stands_for: Some(sand), ..Wetness::default() };
+    let material = Material { friction: 5.0, rolling_friction: 5.0, ..Material::default() };
+    let model = GrainModel::new(Sizes::equal(RADIUS), material, None, Some(wetness)).unwrap();
+    // At the threshold; bridges fade with what is missing to fluidisation.
+    let fading = 1.0 - wetness.threshold / wetness.fluidised;
+    let pull = std::f64::consts::TAU * RADIUS * surface_tension * fading * (RADIUS / sand);
+    let (apart, stream) = (2.0 * RADIUS - pull / model.stiffness(), Stream::new(2, "kicks"));
+    let mut state = GrainState::default();
+    for place in places {
+        let water = wetness.threshold * model.dry_mass(RADIUS);
+        state.push(&model, NewGrain { position: *place * apart, velocity: DVec3::ZERO, radius: RADIUS, water });
+    }
+    let energy = |state: &GrainState| measure(&model, state, DVec3::ZERO).kinetic_energy;
+    // The longest steps that there are.
+    let dt = 4.999 * model.longest_step();
+    run(&model, &mut state, DVec3::ZERO, &[], dt, 1);
+    for i in 0..state.len() {
+        state.velocities[i] = stream.direction(i as u64) * 5e-3;
+        state.spins[i] = stream.direction(1000 + i as u64) * 5e-3 / RADIUS;
+    }
+    let (start, mut most) = (energy(&state), 0.0_f64);
+    for _ in 0..1000 {
+        run(&model, &mut state, DVec3::ZERO, &[], dt, 1);
+        most = most.max(energy(&state));
+    }
+    // What it drifts and turns by as a whole stays.
+    let mass = state.total_water() + places.len() as f64 * model.dry_mass(RADIUS);
+    let whole = measure(&model, &state, DVec3::ZERO).momentum.length_squared() / (2.0 * mass);
+    [start, most, energy(&state) - whole]
+}
+
+#[test]
+fn wet_packings_come_to_rest_in_the_longest_step() {
+    let block =
+        |n: i32| (0..n * n * n).map(move |i| DVec3::new((i % n).into(), (i / n % n).into(), (i / n / n).into()));
+    let chain: Vec<_> = (0..12).map(|i| DVec3::X * f64::from(i)).collect();
+    let square: Vec<_> = block(8).filter(|p| p.z == 0.0).collect();
+    let cubic: Vec<_> = block(6).collect();
+    // Every other place of a cubic lattice: twelve neighbours each, as dense as can be.
+    let dense: Vec<_> = block(9).filter(|p| p.element_sum() % 2.0 == 0.0).map(|p| p / 2.0_f64.sqrt()).collect();
+    for (name, places) in [("chain", chain), ("square", square), ("cubic", cubic), ("dense", dense)] {
+        for damping in [0.0, 1.0, 4.0, 100.0] {
+            let [start, most, end] = shaken(&places, damping);
+            assert!(most < start && end < 0.25 * start, "{name}, {damping}: {start:e}, {most:e}, {end:e}");
+        }
+    }
+}
+
 #[test]
 fn grains_take_what_fits_and_the_rest_stays_in_the_liquid() {
     let model = model(Wetness { absorption: 1e6, ..Wetness::default() });
@@ -337,5 +389,31 @@ fn wet_grains_have_the_same_bits_on_any_number_of_threads_and_with_any_scratch()
     assert!(one.1.iter().any(|&mass| mass < 2e-5));
     for (threads, drop_scratch) in [(2, false), (8, false), (2, true)] {
         assert!(run(threads, drop_scratch) == one, "{threads} threads, scratch dropped: {drop_scratch}");
+    }
+}
+
+#[test]
+fn wet_grains_that_collide_gain_no_energy_however_they_are_damped() {
+    for damping in [1.0, 10.0, 1000.0] {
+        let wetness = Wetness { damping, bridge: None, ..Wetness::default() };
+        let model = GrainModel::new(Sizes::equal(RADIUS), Material::default(), None, Some(wetness)).unwrap();
+        let water = wetness.threshold * model.dry_mass(RADIUS);
+        for late in 0..10 {
+            // One meets three at once.
+            let mut state = GrainState::default();
+            for turn in 0..3 {
+                let angle = std::f64::consts::TAU * f64::from(turn) / 3.0;
+                let position = DVec3::new(1.2 * angle.cos(), 0.0, 1.2 * angle.sin()) * RADIUS;
+                state.push(&model, NewGrain { position, velocity: DVec3::ZERO, radius: RADIUS, water });
+            }
+            let position = DVec3::Y * (1.6 * RADIUS + 3e-3 + 1e-5 * f64::from(late));
+            let velocity = DVec3::NEG_Y * 0.7;
+            state.push(&model, NewGrain { position, velocity, radius: RADIUS, water });
+            let energy = |state: &GrainState| measure(&model, state, DVec3::ZERO).kinetic_energy;
+            let before = energy(&state);
+            run(&model, &mut state, DVec3::ZERO, &[], 1e-3, 20);
+            let after = energy(&state);
+            assert!(after < 0.7 * before, "{damping}, {late}: {}", after / before);
+        }
     }
 }

@@ -20,12 +20,24 @@ const TIMED: u32 = 6;
 /// water that soaks in take in a substep. The published method has one step for everything; here, as in every scene, grains take as
 /// many as their collisions need, the liquid as many as it needs. No grain sleeps.
 pub(super) fn steps(grains: usize, liquid: usize) -> Result<Vec<f64>, SimError> {
+    let mut simulation = met(grains, liquid)?;
+    let steps = simulation.world().model.grains[0].model.steps(SUBSTEP).expect("the substep is positive and short");
+    step_times(&mut simulation, steps, TIMED)
+}
+
+/// What a second of the same takes [ms], by the same substeps: a figure that does not depend on how long steps are.
+pub(super) fn second(grains: usize, liquid: usize) -> Result<Vec<f64>, SimError> {
+    let times = step_times(&mut met(grains, liquid)?, 1, TIMED)?;
+    Ok(times.into_iter().map(|ms| ms / SUBSTEP).collect())
+}
+
+/// Water and sand that have met.
+fn met(grains: usize, liquid: usize) -> Result<Simulation, SimError> {
     let mut simulation = Simulation::build(&scene(grains, liquid))?;
     for _ in 0..FALLING {
         simulation.advance_frame()?;
     }
-    let steps = simulation.world().model.grains[0].model.steps(SUBSTEP).expect("the substep is positive and short");
-    step_times(&mut simulation, steps, TIMED)
+    Ok(simulation)
 }
 
 /// A square tank with the sand in it as deep as it is wide, half of it below a block of water.
