@@ -459,7 +459,7 @@ fn implicit_viscosity_agrees_with_explicit_and_stops_without_viscosity() {
         viscosity: implicit,
         ..stiff(implicit)
     };
-    assert!(run(honey.clone()).0 < 0.01 * splash(&honey, 0.1).kinetic_energy(), "thick liquid stops");
+    assert!(run(honey).0 < 0.01 * splash(&honey, 0.1).kinetic_energy(), "thick liquid stops");
     // Two iterations are not enough for it, and that is told.
     let hurried = viscosity::Solver::Implicit { error: 1e-6, most_iterations: 2 };
     assert!(run(LiquidModel { viscosity: hurried, ..honey }).2 > 0);
