@@ -159,17 +159,12 @@ pub fn solve(
         solids::list(state, scratch, &solids, bodies, skin + 2.0 * bridges, dt);
         tally.searches += 1;
     }
-    if model.wetness().is_some() {
-        remember(model, state, surroundings.gravity, dt);
-    }
     heap::count(model, state, scratch, &solids, &carriers, &mut tally);
     Ok(tally)
 }
 
 /// Grains that are looked at in one piece.
 const PIECE: usize = 2048;
-/// In how many times of a fall through its radius a grain forgets how fast it was, to the part 1 / e.
-const LASTING: f64 = 5.0;
 /// Speeds above this are no motion but an explosion [m/s].
 const FASTEST: f64 = 1e6;
 
@@ -196,14 +191,6 @@ fn prepare(model: &GrainModel, state: &GrainState, scratch: &mut GrainScratch, h
     all().map(mover).collect_into_vec(&mut scratch.movers);
     all().map(damp).collect_into_vec(&mut scratch.damp);
     all().map(vigil).collect_into_vec(&mut scratch.vigil);
-}
-
-/// Takes note of how fast grains have been; what they were before counts for less and less.
-fn remember(model: &GrainModel, state: &mut GrainState, gravity: DVec3, dt: f64) {
-    let fade = (-dt * (gravity.length() / model.sizes().radius).sqrt() / LASTING).exp() as f32;
-    let GrainState { haste, velocities, .. } = state;
-    let both = haste.par_iter_mut().zip(velocities.par_iter()).with_min_len(PIECE);
-    both.for_each(|(haste, velocity)| *haste = (velocity.length() as f32).max(*haste * fade));
 }
 
 /// Gives the bodies what grains pressed on them, in the order of the touches.
@@ -243,7 +230,6 @@ fn check_counts(
         ("water", state.water.len(), count),
         ("calm", state.calm.len(), count),
         ("damped", state.damped.len(), count),
-        ("haste", state.haste.len(), count),
         ("ids", state.ids.len(), count),
         ("forces", surroundings.forces.len(), forces),
         ("pushes", pushes.len(), bodies.len()),

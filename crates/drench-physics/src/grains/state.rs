@@ -29,8 +29,6 @@ pub struct GrainState {
     pub calm: Vec<f32>,
     /// Bound of how fast contacts damped each grain in the last step [1/s].
     pub damped: Vec<f32>,
-    /// How fast each grain has been lately [m/s]: its speed, or one that it had before and that is forgotten little by little.
-    pub haste: Vec<f32>,
     /// Names that grains keep when they are renumbered.
     pub ids: Vec<u32>,
     /// The name of the next grain.
@@ -158,7 +156,6 @@ impl GrainState {
         self.water.push(grain.water);
         self.calm.push(0.0);
         self.damped.push(0.0);
-        self.haste.push(grain.velocity.length() as f32);
         self.ids.push(id);
         self.next_id = id.wrapping_add(1);
         id
@@ -201,7 +198,6 @@ impl GrainState {
         only(&mut self.water, stays);
         only(&mut self.calm, stays);
         only(&mut self.damped, stays);
-        only(&mut self.haste, stays);
         only(&mut self.ids, stays);
         only(&mut self.origins, stays);
     }

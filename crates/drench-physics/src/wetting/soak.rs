@@ -51,12 +51,12 @@ pub(super) fn adjoin(grains: &GrainState, i: usize, j: usize) -> bool {
     (grains.positions[j] - grains.positions[i]).length_squared() < reach * reach
 }
 
-/// How far a grain rests, and has for some time, 0 to 1: there are pores between grains that keep their places. Sand that took in water on its way down would close and float on the
-/// liquid below; where it plunges in it is slow for a moment. Without gravity nothing sinks.
+/// How far a grain rests, 0 to 1: there are pores between grains that keep their places. Sand that took in water on its way down would close and float on the liquid
+/// below. Without gravity nothing sinks.
 #[inline]
 pub(super) fn rests(grains: &GrainState, grain: usize) -> f64 {
     let fall = (grains.gravity.length() * grains.radii[grain]).sqrt();
-    if fall > 0.0 { (2.0 - f64::from(grains.haste[grain]) / (RESTS * fall)).clamp(0.0, 1.0) } else { 1.0 }
+    if fall > 0.0 { (2.0 - grains.velocities[grain].length() / (RESTS * fall)).clamp(0.0, 1.0) } else { 1.0 }
 }
 
 /// Grains take in liquid that touches them; returns how much [kg].

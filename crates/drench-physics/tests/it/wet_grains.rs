@@ -327,12 +327,10 @@ fn contradictory_thresholds_are_refused_with_the_fix() {
 #[test]
 fn grains_that_are_adrift_take_in_nothing_and_slow_ones_less() {
     let model = model(Wetness { absorption: 1e6, ..Wetness::default() });
-    // The one that comes has been as fast as it is, or faster.
     let taken = |speed: f64, gravity: DVec3| {
         let mut state = GrainState { gravity, ..GrainState::default() };
         let velocity = DVec3::X * speed;
         state.push(&model, NewGrain { position: DVec3::ZERO, velocity, radius: RADIUS, water: 0.0 });
-        state.velocities[0] *= 0.5;
         let mut masses = [1e-3];
         let mut liquid = Liquid {
             positions: &[DVec3::Y * RADIUS],
@@ -347,18 +345,9 @@ fn grains_that_are_adrift_take_in_nothing_and_slow_ones_less() {
     };
     let fall = (9.81 * RADIUS).sqrt();
     for (speed, expected) in [(0.0, 1.0), (0.25, 1.0), (0.375, 0.5), (0.5, 0.0), (5.0, 0.0)] {
-        assert!((taken(speed * fall, GRAVITY) - expected).abs() < 1e-6, "{speed}");
+        assert!((taken(speed * fall, GRAVITY) - expected).abs() < 1e-12, "{speed}");
     }
     assert!((taken(1.0, DVec3::ZERO) - 1.0).abs() < 1e-12);
-    // It is forgotten by 1 / e in five times of a fall through the radius.
-    let mut state = GrainState::default();
-    state.push(&model, NewGrain { position: DVec3::ZERO, velocity: DVec3::X, radius: RADIUS, water: 0.0 });
-    let dt = 5.0 * (RADIUS / GRAVITY.length()).sqrt();
-    state.velocities[0] = -GRAVITY * dt;
-    let surroundings = Surroundings { gravity: GRAVITY, colliders: &[], carried_by: &[], forces: &[] };
-    solve(&model, &mut state, &mut GrainScratch::default(), &surroundings, &mut [], &mut [], dt).unwrap();
-    assert!(state.velocities[0].length() < 1e-9);
-    assert!((f64::from(state.haste[0]) - (-1.0_f64).exp()).abs() < 1e-6, "{}", state.haste[0]);
 }
 
 #[test]
