@@ -1,6 +1,7 @@
 //! Figures about a body of grains: contacts, momentum, energy, and the slope of a heap.
 
 use super::GrainModel;
+use super::carry::{self, VICINITY};
 use super::solids::{self, Ball, Carrier, Solid};
 use super::state::{GrainScratch, GrainState, Tally};
 use drench_math::ordered;
@@ -113,7 +114,7 @@ pub fn angle_of_repose(state: &GrainState) -> Option<f64> {
 pub(super) fn count(
     model: &GrainModel,
     state: &GrainState,
-    scratch: &GrainScratch,
+    scratch: &mut GrainScratch,
     solids: &[Solid],
     carriers: &[Carrier],
     tally: &mut Tally,
@@ -135,17 +136,21 @@ pub(super) fn count(
     };
     let join = |a: (u64, f64), b: (u64, f64)| (a.0 + b.0, a.1.max(b.1));
     (tally.contacts, tally.overlap_max) = ordered::reduce(state.len(), (0, 0.0), links, join);
+    scratch.stands.clear();
+    scratch.stands.resize(state.len(), 0.0);
     let mut at = 0;
     for group in state.touches.chunk_by(|a, b| (a.grain, a.solid) == (b.grain, b.solid)) {
         let (grain, clear) = (group[0].grain as usize, scratch.clear[at]);
         at += group.len();
         let radius = state.radii[grain];
-        if clear - (state.positions[grain] - state.origins[grain]).length_squared().sqrt() > radius {
+        let reach = (1.0 + VICINITY) * radius;
+        if clear - (state.positions[grain] - state.origins[grain]).length_squared().sqrt() > reach {
             continue;
         }
         let solid = &solids[group[0].solid as usize];
-        let ball = Ball { centre: state.positions[grain], radius, reach: radius };
+        let ball = Ball { centre: state.positions[grain], radius, reach };
         let (near, count) = solids::faces(solid, solid.body.map(|body| &carriers[body]), ball, group.len(), 1.0);
+        scratch.stands[grain] += near[..count].iter().map(|face| carry::from_face(state, grain, face)).sum::<f64>();
         for near in near[..count].iter().filter(|near| near.distance < radius) {
             tally.touches += 1;
             tally.penetration_max = tally.penetration_max.max(radius - near.distance);

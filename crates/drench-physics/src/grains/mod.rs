@@ -19,6 +19,7 @@
 //! overlap; a body lighter than the grains that touch it is stepped too coarsely; a solid thinner than a grain's way in one
 //! step is passed through.
 
+pub(crate) mod carry;
 pub mod fill;
 mod forces;
 pub mod heap;
@@ -160,6 +161,9 @@ pub fn solve(
         tally.searches += 1;
     }
     heap::count(model, state, scratch, &solids, &carriers, &mut tally);
+    if model.wetness().is_some() {
+        carry::carry(model, state, scratch, dt);
+    }
     Ok(tally)
 }
 
@@ -230,6 +234,8 @@ fn check_counts(
         ("water", state.water.len(), count),
         ("calm", state.calm.len(), count),
         ("damped", state.damped.len(), count),
+        ("carried", state.carried.len(), count),
+        ("rested", state.rested.len(), count),
         ("ids", state.ids.len(), count),
         ("forces", surroundings.forces.len(), forces),
         ("pushes", pushes.len(), bodies.len()),

@@ -256,6 +256,8 @@ fn renumber_all(state: &mut GrainState, order: &[u32]) {
     permute(&mut state.water, order);
     permute(&mut state.calm, order);
     permute(&mut state.damped, order);
+    permute(&mut state.carried, order);
+    permute(&mut state.rested, order);
     permute(&mut state.ids, order);
     let mut after = vec![0; order.len()];
     order.iter().enumerate().for_each(|(new, &old)| after[old as usize] = new as u32);

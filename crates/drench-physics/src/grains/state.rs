@@ -1,6 +1,7 @@
 //! What changes: the state that a checkpoint holds, and scratch.
 
 use super::GrainModel;
+use super::carry;
 use super::law::Memory;
 use drench_geometry::neighbours::Neighbours;
 use glam::{DVec3, Vec3, Vec3A, Vec4};
@@ -29,6 +30,10 @@ pub struct GrainState {
     pub calm: Vec<f32>,
     /// Bound of how fast contacts damped each grain in the last step [1/s].
     pub damped: Vec<f32>,
+    /// Which grains solids below them carry, or others that are carried.
+    pub carried: Vec<bool>,
+    /// How far each grain has been carried for some time, 0 to 1; below 0 until it is known.
+    pub rested: Vec<f32>,
     /// Names that grains keep when they are renumbered.
     pub ids: Vec<u32>,
     /// The name of the next grain.
@@ -156,6 +161,8 @@ impl GrainState {
         self.water.push(grain.water);
         self.calm.push(0.0);
         self.damped.push(0.0);
+        self.carried.push(false);
+        self.rested.push(carry::NEW);
         self.ids.push(id);
         self.next_id = id.wrapping_add(1);
         id
@@ -198,6 +205,8 @@ impl GrainState {
         only(&mut self.water, stays);
         only(&mut self.calm, stays);
         only(&mut self.damped, stays);
+        only(&mut self.carried, stays);
+        only(&mut self.rested, stays);
         only(&mut self.ids, stays);
         only(&mut self.origins, stays);
     }
@@ -225,7 +234,7 @@ impl GrainState {
 
     /// Bytes the state holds.
     pub fn memory(&self) -> usize {
-        self.len() * (4 * 24 + 3 * 8 + 4 * 4)
+        self.len() * (4 * 24 + 3 * 8 + 5 * 4 + 1)
             + self.links.len() * size_of::<Link>()
             + self.touches.len() * size_of::<Touch>()
     }
@@ -344,6 +353,9 @@ pub struct GrainScratch {
     /// What that was noted for: searches of the state, and touches.
     pub(crate) cleared: (u64, usize),
     pub(crate) search: super::search::Search,
+    /// How steeply solids go up to each grain, and, while that is looked up, which are carried.
+    pub(crate) stands: Vec<f64>,
+    pub(crate) carried: Vec<bool>,
     /// Flows of water along links [kg].
     pub(crate) flows: Vec<f64>,
 }

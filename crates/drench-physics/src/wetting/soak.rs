@@ -17,6 +17,7 @@
 //! differences of excess drive the flow, which is the same law (5.7) where the receiver is below the threshold.
 
 use crate::error::{PhysicsError, check};
+use crate::grains::carry::VICINITY;
 use crate::grains::search::{index, search};
 use crate::grains::{GrainModel, GrainScratch, GrainState};
 use crate::wetting::Liquid;
@@ -26,13 +27,9 @@ use drench_math::ordered::{self, Compensated};
 use glam::DVec3;
 use rayon::prelude::*;
 
-/// Gap over the sum of radii up to which water passes from grain to grain.
-const VICINITY: f64 = 0.1;
 /// Largest rate of spreading times the length of a round, and most rounds in a step: beyond that, water goes as fast as it can.
 const SHARE: f64 = 0.5;
 const MOST_ROUNDS: f64 = 32.0;
-/// Speed up to which a grain rests, over that of a fall through its radius; from twice that on it is adrift.
-const RESTS: f64 = 0.25;
 /// Grains that look for liquid in one piece.
 const PIECE: usize = 1024;
 
@@ -51,12 +48,11 @@ pub(super) fn adjoin(grains: &GrainState, i: usize, j: usize) -> bool {
     (grains.positions[j] - grains.positions[i]).length_squared() < reach * reach
 }
 
-/// How far a grain rests, 0 to 1: there are pores between grains that keep their places. Sand that took in water on its way down would close and float on the liquid
-/// below. Without gravity nothing sinks.
+/// How far a grain rests on the ground, 0 to 1: there are pores between grains that are carried. Sand that took in water on its way down would close and float on the liquid
+/// below. What has not been looked at rests.
 #[inline]
 pub(super) fn rests(grains: &GrainState, grain: usize) -> f64 {
-    let fall = (grains.gravity.length() * grains.radii[grain]).sqrt();
-    if fall > 0.0 { (2.0 - grains.velocities[grain].length() / (RESTS * fall)).clamp(0.0, 1.0) } else { 1.0 }
+    f64::from(grains.rested[grain].abs())
 }
 
 /// Grains take in liquid that touches them; returns how much [kg].

@@ -324,30 +324,66 @@ fn contradictory_thresholds_are_refused_with_the_fix() {
     );
 }
 
-#[test]
-fn grains_that_are_adrift_take_in_nothing_and_slow_ones_less() {
+/// What the last of grains at these places takes in of plenty of water, over what it can hold, after a short time above the ground.
+fn taken(places: &[DVec3], velocity: DVec3, gravity: DVec3) -> f64 {
     let model = model(Wetness { absorption: 1e6, ..Wetness::default() });
-    let taken = |speed: f64, gravity: DVec3| {
-        let mut state = GrainState { gravity, ..GrainState::default() };
-        let velocity = DVec3::X * speed;
-        state.push(&model, NewGrain { position: DVec3::ZERO, velocity, radius: RADIUS, water: 0.0 });
-        let mut masses = [1e-3];
-        let mut liquid = Liquid {
-            positions: &[DVec3::Y * RADIUS],
-            before: &[],
-            velocities: &[DVec3::ZERO],
-            masses: &mut masses,
-            radius: RADIUS,
-            full: 1e-3,
-        };
-        absorb(&model, &mut state, &mut SoakScratch::default(), &mut liquid, 1e-3).unwrap()
-            / (model.wetness().unwrap().most * model.dry_mass(RADIUS))
-    };
-    let fall = (9.81 * RADIUS).sqrt();
-    for (speed, expected) in [(0.0, 1.0), (0.25, 1.0), (0.375, 0.5), (0.5, 0.0), (5.0, 0.0)] {
-        assert!((taken(speed * fall, GRAVITY) - expected).abs() < 1e-12, "{speed}");
+    let mut state = GrainState::default();
+    for &place in places {
+        state.push(&model, NewGrain { position: RADIUS * place, velocity, radius: RADIUS, water: 0.0 });
     }
-    assert!((taken(1.0, DVec3::ZERO) - 1.0).abs() < 1e-12);
+    let ground = Collider::new(&Field::HalfSpace, Placement::IDENTITY, Placement::IDENTITY, 0.5);
+    run(&model, &mut state, gravity, &[ground], 1e-6, 1);
+    let mut masses = [1e-3];
+    let mut liquid = Liquid {
+        positions: &[RADIUS * places[places.len() - 1]],
+        before: &[],
+        velocities: &[DVec3::ZERO],
+        masses: &mut masses,
+        radius: 0.5 * RADIUS,
+        full: 1e-3,
+    };
+    absorb(&model, &mut state, &mut SoakScratch::default(), &mut liquid, 1e-3).unwrap()
+        / (model.wetness().unwrap().most * model.dry_mass(RADIUS))
+}
+
+#[test]
+fn grains_take_in_water_where_they_are_carried_and_none_while_they_fall() {
+    let at = |x: f64, y: f64| DVec3::new(x, y, 0.0);
+    let column = [at(0.0, 1.0), at(0.0, 3.0), at(0.0, 5.0), at(1.0, 6.7)];
+    let cases: &[(&[DVec3], f64)] = &[
+        (&column, 1.0),
+        (&column[..1], 1.0),
+        (&[at(0.0, 1.2)], 0.0),
+        (&column[1..], 0.0),
+        // Beside one that is carried, beyond its reach, and below one.
+        (&[at(0.0, 1.0), at(0.0, 3.0), at(2.0, 3.1)], 0.0),
+        (&[at(0.0, 1.0), at(0.0, 3.3)], 0.0),
+        (&[at(0.0, 3.0), at(0.0, 1.2)], 0.0),
+    ];
+    // It does not count how fast they go along together.
+    for velocity in [DVec3::ZERO, 3.0 * DVec3::X] {
+        for &(places, expected) in cases {
+            let got = taken(places, velocity, GRAVITY);
+            assert!((got - expected).abs() < 1e-12, "{places:?} at {velocity}: {got}");
+        }
+    }
+    assert!((taken(&[at(0.0, 9.0)], DVec3::ZERO, DVec3::ZERO) - 1.0).abs() < 1e-12);
+}
+
+#[test]
+fn it_sinks_in_over_some_time_that_a_grain_is_carried_no_more() {
+    let model = model(Wetness::default());
+    let ground = Collider::new(&Field::HalfSpace, Placement::IDENTITY, Placement::IDENTITY, 0.5);
+    let mut state = bed(&model, 0.1);
+    run(&model, &mut state, GRAVITY, &[ground], 1e-3, 1000);
+    // Bridges hold some.
+    let resting = state.rested.iter().filter(|rested| (0.95..=1.0).contains(*rested)).count();
+    assert!(resting * 100 > state.len() * 98, "{resting} of {}", state.len());
+    // The ground is taken away. News goes up by a layer in each of 40 steps of a fortieth of the time.
+    run(&model, &mut state, GRAVITY, &[], 5.0 * (RADIUS / 9.81).sqrt() / 40.0, 40);
+    let lowest = (0..state.len()).min_by(|&a, &b| state.positions[a].y.total_cmp(&state.positions[b].y)).unwrap();
+    assert!((f64::from(state.rested[lowest]) - (-1.0_f64).exp()).abs() < 0.02, "{}", state.rested[lowest]);
+    assert!(state.carried.iter().all(|&carried| !carried));
 }
 
 #[test]

@@ -74,12 +74,12 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "sand-in-water",
-        law: "sand that falls through 11 cm of water lies there after 1.2 s as it does in air: height of its centre, relative",
+        law: "sand that falls through 11 cm of water lies no higher there after 2 s than in air: height of its centre, relative, worst of two seeds",
         run: || settle(&[("", "")]),
     },
     Case {
         name: "wet-sand-in-water",
-        law: "so does sand that takes in water on its way down, and sand that was full of it before: worst of both",
+        law: "nor does sand that soaks when it has come down, or sand that was full of water before: worst of both, of two seeds each",
         run: || settle(&[("wetness = {}\n", ""), ("wetness = {}\n", ", wetness = 2.5")]),
     },
     Case {
@@ -394,18 +394,18 @@ fn stand() -> Result<Measured, SimError> {
     Ok(Measured::at_most(0.04, (square / (2.0 * GRAVITY * DEPTH)).sqrt()))
 }
 
-/// Sand that falls into a tank of water, given what it does with water and what it holds, against dry sand in an empty one; the worst of them.
+/// Sand that falls into a tank of water, given what it does with water and what it holds, against dry sand in an empty one: the worst of them, with two seeds each.
 fn settle(sands: &[(&str, &str)]) -> Result<Measured, SimError> {
-    let centre = |water: &str, (wetness, moisture): (&str, &str)| {
+    let centre = |water: &str, (wetness, moisture): (&str, &str), seed: u32| {
         let text = format!(
             "name = 'settle'\n\
-             simulation = {{ fps = 25, substeps = 10 }}\n{water}\
+             simulation = {{ fps = 25, substeps = 10, seed = {seed} }}\n{water}\
              [[solid]]\nname = 'tank'\nfriction = 0.6\nshape = {{ kind = 'tank', size = [0.08, 0.3, 0.08], wall = '2 cm' }}\n\
              [[grains]]\nname = 'sand'\nradius = 0.004\nspeed = 0.5\n{wetness}\
              fill = [{{ kind = 'box', low = [-0.04, 0.12, -0.04], high = [0.04, 0.16, 0.04]{moisture} }}]\n"
         );
         let mut simulation = Simulation::build(&scene_of(text))?;
-        for _ in 0..30 {
+        for _ in 0..50 {
             simulation.advance_frame()?;
         }
         let heights = simulation.world().state.grains[0].positions.iter().map(|p| p.y);
@@ -413,10 +413,12 @@ fn settle(sands: &[(&str, &str)]) -> Result<Measured, SimError> {
     };
     let water = "[liquid]\nmaterial = 'water'\nspacing = 0.008\n\
                  fill = [{ kind = 'box', low = [-0.04, 0, -0.04], high = [0.04, 0.112, 0.04] }]\n";
-    let air = centre("", ("", ""))?;
-    let mut worst = 0.0_f64;
-    for &sand in sands {
-        worst = worst.max((centre(water, sand)? / air - 1.0).abs());
+    let mut worst = f64::NEG_INFINITY;
+    for seed in [1, 2] {
+        let air = centre("", ("", ""), seed)?;
+        for &sand in sands {
+            worst = worst.max(centre(water, sand, seed)? / air - 1.0);
+        }
     }
     Ok(Measured::at_most(0.25, worst))
 }
