@@ -1,7 +1,9 @@
 //! Which grains are carried: by a solid below them, or by a grain below them that is.
 //!
+//! There are pores between grains that are carried (see `wetting/pores.rs`).
+//!
 //! News of it goes up by one layer a step, and sinks in over some time, so that grains that bounce in a heap do not flicker. It needs no velocity: sand in a cart that
-//! moves is carried as well as sand that stands.
+//! moves is carried as well as sand that stands still.
 
 use super::solids::Face;
 use super::{GrainModel, GrainScratch, GrainState, PIECE};

