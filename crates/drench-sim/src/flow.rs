@@ -180,6 +180,7 @@ fn liquid(
     let tally = tally.map_err(diverged(span, "liquid"))?;
     foreign.give(span.dt);
     report.step_lengths(tally.shortest, tally.longest);
+    report.liquid_steps += u64::from(tally.steps);
     if matches!(body.model.method, Method::Dfsph(_)) {
         let [density, divergence] = report.compression.unwrap_or_default();
         report.compression = Some([density.max(tally.density_error), divergence.max(tally.divergence_error)]);

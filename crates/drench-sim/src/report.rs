@@ -20,6 +20,8 @@ pub struct Report {
     lengths: Option<[f64; 2]>,
     /// Largest mean compression of the liquid that its pressure solves left, and per step.
     pub compression: Option<[f64; 2]>,
+    /// Steps of the liquid.
+    pub liquid_steps: u64,
     /// Steps of grains, and times that their neighbours were searched.
     pub grain_steps: [u64; 2],
     /// Tears of cords.

@@ -244,6 +244,9 @@ impl Simulation {
             counts.insert("drips".to_owned(), report.dripping.drops());
             counts.insert("bridges".to_owned(), report.bridges);
         }
+        if model.liquid.is_some() {
+            counts.insert("liquid_steps".to_owned(), report.liquid_steps);
+        }
         if !model.grains.is_empty() {
             let [taken, searches] = report.grain_steps;
             counts.insert("grain_steps".to_owned(), taken);
