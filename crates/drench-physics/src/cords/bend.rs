@@ -326,11 +326,16 @@ pub(super) fn centre(values: &[DVec3], masses: &[f64]) -> DVec3 {
 
 /// The rotation that has the angular momentum of the ways that vertices go, about a pivot or their centre.
 pub(super) fn spin_of(positions: &[DVec3], masses: &[f64], pivot: Option<DVec3>, ways: &[DVec3]) -> DVec3 {
-    let centre = pivot.unwrap_or_else(|| centre(positions, masses));
-    let (mut angular, mut square, mut inertia) = (DVec3::ZERO, 0.0, DMat3::ZERO);
-    for ((x, m), way) in positions.iter().zip(masses).zip(ways.iter()) {
-        let arm = *x - centre;
-        angular += arm.cross(*way) * *m;
+    let about = pivot.unwrap_or_else(|| centre(positions, masses));
+    let turns = positions.iter().zip(masses).zip(ways).map(|((x, m), way)| (*x - about).cross(*way) * *m);
+    rotation_of(positions, masses, about, turns.sum())
+}
+
+/// The rotation of vertices that are stiff about a point which has this angular momentum.
+pub(super) fn rotation_of(positions: &[DVec3], masses: &[f64], about: DVec3, angular: DVec3) -> DVec3 {
+    let (mut square, mut inertia) = (0.0, DMat3::ZERO);
+    for (x, m) in positions.iter().zip(masses) {
+        let arm = *x - about;
         square += arm.length_squared() * m;
         inertia -= DMat3::from_cols(arm * arm.x, arm * arm.y, arm * arm.z) * *m;
     }

@@ -136,6 +136,7 @@ fn solve_island(
         }
         twist::turn(model, state, scratch, &around, bodies, tally);
         advance(state, scratch, dt);
+        twist::settle_debts(state, scratch);
         flick::flick(model, state, scratch, dt, bodies, tally);
         tear::tear(model, state, scratch, tally);
 

@@ -243,6 +243,8 @@ pub struct CordScratch {
     pub(crate) clearances: [Clearances; 2],
     /// Forces on vertices beside weight and drag.
     pub(crate) forces: Vec<DVec3>,
+    /// Angular momentum that the twist of each piece owes its vertices [kg m2/s].
+    pub(crate) owed: Vec<DVec3>,
     /// Directions of segments at the beginning and at the end.
     pub(crate) before: Vec<DVec3>,
     pub(crate) tangents: Vec<DVec3>,
@@ -300,6 +302,7 @@ impl CordScratch {
             leans: Vec::new(),
             clearances: Default::default(),
             forces: Vec::with_capacity(vertices),
+            owed: Vec::with_capacity(segments),
             before: vec![DVec3::X; segments],
             tangents: vec![DVec3::X; segments],
             tensions: vec![0.0; segments],

@@ -76,6 +76,9 @@ const STRAIGHT: f64 = 0.98;
 const HURRY: [f64; 2] = [0.5, 50.0];
 /// How many times farther than a run reaches its pull may take a body by itself: others that hold the body pull too.
 const FAR: f64 = 1e3;
+/// Looks at most for angular momentum that was lost, and rotation up to which none was [rad].
+const LOOKS: u32 = 8;
+const STILL: f64 = 1e-15;
 
 impl Run {
     /// A run whose rows come after others.
@@ -386,29 +389,44 @@ pub(super) fn pull(state: &CordState, scratch: &mut CordScratch, run: &Run, dt: 
     }
 }
 
-/// Gives back the angular momentum of pieces that are free or hang on one point of the world.
-pub(super) fn keep_angular_momentum(state: &CordState, scratch: &mut CordScratch) {
-    let CordScratch { next, free, forces, mass, normals, grips, leans, .. } = scratch;
-    for piece in 0..state.piece_count() {
-        let vertices = state.vertices(piece);
+/// A piece that lies on nothing, and that nothing holds but one point of the world at most: that point, and where it was.
+pub(super) struct Loose {
+    pub held: Option<(usize, DVec3)>,
+}
+
+impl Loose {
+    /// Whether a piece is one.
+    pub fn is(state: &CordState, scratch: &CordScratch, piece: usize) -> Option<Self> {
+        let CordScratch { normals, grips, leans, .. } = scratch;
         let segments = state.segments(piece);
         let (mut held, mut loose) = (None, !leans.iter().any(|lean| segments.contains(&lean.segment)));
-        for v in vertices.clone() {
+        for v in state.vertices(piece) {
             loose &= normals[v] == DVec3::ZERO;
             if let Some(grip) = grips.at(v) {
                 loose &= held.is_none() && grip.body.is_none();
                 held = Some((v, grip.begin));
             }
         }
-        if !loose {
-            continue;
-        }
+        loose.then_some(Self { held })
+    }
+}
+
+/// Gives back the angular momentum of pieces that are free or hang on one point of the world.
+pub(super) fn keep_angular_momentum(state: &CordState, scratch: &mut CordScratch) {
+    for piece in 0..state.piece_count() {
+        let Some(Loose { held }) = Loose::is(state, scratch, piece) else { continue };
+        let CordScratch { next, free, forces, mass, .. } = scratch;
+        let vertices = state.vertices(piece);
         let (positions, masses) = (&state.positions[vertices.clone()], &mass[vertices.clone()]);
-        for _ in 0..2 {
+        // Each look takes away all but a part that goes with how far the piece moves in a step.
+        for _ in 0..LOOKS {
             for v in vertices.clone() {
                 forces[v] = next[v] - free[v];
             }
             let spin = bend::spin_of(positions, masses, held.map(|(_, begin)| begin), &forces[vertices.clone()]);
+            if spin.length_squared() < STILL * STILL {
+                break;
+            }
             let centre = match held {
                 Some((v, _)) => next[v],
                 None => bend::centre(&next[vertices.clone()], masses),

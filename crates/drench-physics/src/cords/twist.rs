@@ -23,7 +23,8 @@
 use super::clamp::{Bodies, turned};
 use super::model::{CordModel, Joint, Torsion};
 use super::state::{CordScratch, CordState, Tally};
-use super::{Surroundings, frame, rod};
+use super::tension::Loose;
+use super::{Surroundings, bend, frame, rod};
 use crate::strands::lanes::{LANES, Lane, Lane3};
 use glam::DVec3;
 use std::f64::consts::{PI, TAU};
@@ -53,13 +54,15 @@ pub(super) fn lay_references(model: &CordModel, state: &mut CordState) {
     }
 }
 
-/// Adds the forces of the torques at the beginning of the substep.
+/// Adds the forces of the torques at the beginning of the substep, and books what they turn each piece by.
 pub(super) fn add_forces(model: &CordModel, state: &CordState, scratch: &mut CordScratch, dt: f64) {
+    let CordScratch { forces, before, spans, mass, owed, .. } = scratch;
+    owed.clear();
+    owed.resize(state.piece_count(), DVec3::ZERO);
     if model.material.torsion.is_none() {
         return;
     }
-    let CordScratch { forces, before, spans, mass, .. } = scratch;
-    for piece in 0..state.piece_count() {
+    for (piece, owed) in owed.iter_mut().enumerate() {
         let segments = state.segments(piece);
         for s in segments.start + 1..segments.end {
             let torque = state.torques[s];
@@ -79,9 +82,10 @@ pub(super) fn add_forces(model: &CordModel, state: &CordState, scratch: &mut Cor
             if step * step * farthest > most * most {
                 push *= most / (step.abs() * farthest.sqrt());
             }
-            forces[v - 1] += a * push;
-            forces[v] += b * push;
-            forces[v + 1] += c * push;
+            for (v, gradient) in [(v - 1, a), (v, b), (v + 1, c)] {
+                forces[v] += gradient * push;
+                *owed -= state.positions[v].cross(gradient * (push * dt));
+            }
         }
     }
 }
@@ -109,11 +113,36 @@ pub(super) fn turn(
         for s in segments.start + 1..segments.end {
             scratch.steps[s] = state.twist_before(s);
         }
+        let kept = 1.0 / (1.0 + torsion.damping * around.dt);
+        state.rates[segments.clone()].iter_mut().for_each(|rate| *rate *= kept);
+        let before = angular_momentum(model, state, segments.clone());
         tally.doubtful_turns += carry(state, piece, |_, s| scratch.tangents[s]);
-        spin(model, &torsion, state, scratch, segments.clone(), around.dt);
+        spread(model, &torsion, state, scratch, segments.clone());
         impose(state, scratch, segments.clone(), bodies, around.dt);
         relax(model, &torsion, state, scratch, segments.clone(), around.dt, Some(bodies));
+        scratch.owed[piece] += before - angular_momentum(model, state, segments);
         settle(model, state, piece, tally);
+    }
+}
+
+/// Angular momentum of segments about their axes [kg m2/s].
+fn angular_momentum(model: &CordModel, state: &CordState, segments: Range<usize>) -> DVec3 {
+    segments.map(|s| state.tangents[s] * (inertia(model, s) * state.rates[s])).sum()
+}
+
+/// Gives the vertices of pieces that are free, or hang on one point of the world, what angular momentum twist owes them: what torques at the end of the substep did to
+/// the segments differs from what those at its beginning did to the vertices, and segments that spin are tops, which resist being turned.
+pub(super) fn settle_debts(state: &mut CordState, scratch: &CordScratch) {
+    for (piece, owed) in scratch.owed.iter().enumerate().filter(|(_, owed)| **owed != DVec3::ZERO) {
+        let turned_by_holders = || state.segments(piece).any(|s| scratch.grips.roll(s).is_some());
+        let Some(Loose { held }) = Loose::is(state, scratch, piece).filter(|_| !turned_by_holders()) else { continue };
+        let vertices = state.vertices(piece);
+        let (positions, masses) = (&state.positions[vertices.clone()], &scratch.mass[vertices.clone()]);
+        let about = held.map_or_else(|| bend::centre(positions, masses), |(v, _)| state.positions[v]);
+        let turn = bend::rotation_of(positions, masses, about, *owed);
+        if turn.is_finite() {
+            vertices.for_each(|v| state.velocities[v] += turn.cross(state.positions[v] - about));
+        }
     }
 }
 
@@ -183,17 +212,14 @@ fn inertia(model: &CordModel, s: usize) -> f64 {
     0.5 * model.masses[s] * model.radii[s].powi(2)
 }
 
-/// Damps the rates and averages them over regions.
-fn spin(
+/// Averages rates over regions.
+fn spread(
     model: &CordModel,
     torsion: &Torsion,
     state: &mut CordState,
     scratch: &mut CordScratch,
     segments: Range<usize>,
-    dt: f64,
 ) {
-    let kept = 1.0 / (1.0 + torsion.damping * dt);
-    state.rates[segments.clone()].iter_mut().for_each(|rate| *rate *= kept);
     if torsion.half_width <= 0.0 {
         return;
     }
