@@ -22,6 +22,8 @@ const STRAND_RAYS: u64 = 3;
 const FILM_MIRROR: f32 = 0.06;
 /// Shadow rays of a solid's point per light.
 const SOLID_RAYS: u64 = 6;
+/// Part of the open sky's light that gets everywhere by way of other surfaces.
+const BOUNCED: f32 = 0.3;
 
 /// Everything that decides a colour.
 pub(crate) struct Stage<'a> {
@@ -236,8 +238,8 @@ impl Stage<'_> {
         let colour = self.surfaces.colour(triangle, p);
         let sky = self.ambient.at(p + normal * self.ambient.cell());
         let mirror = (normal * (2.0 * normal.dot(eye)) - eye).normalize_or_zero();
-        let mut out =
-            material::ambient(colour, roughness, normal.dot(eye), sky.irradiance(normal), sky.radiance(mirror, 0.9));
+        let irradiance = self.bounced(sky.irradiance(normal), normal);
+        let mut out = material::ambient(colour, roughness, normal.dot(eye), irradiance, sky.radiance(mirror, 0.9));
         for map in self.maps {
             let (towards, irradiance) = map.arriving(p);
             let lit = material::lit(colour, roughness, normal, eye, towards);
@@ -254,6 +256,11 @@ impl Stage<'_> {
                 };
         }
         out
+    }
+
+    /// The sky's light on a surface with what comes to it by way of others: under things, in the shade of all lamps, and in crevices it is dark, but not black.
+    fn bounced(&self, irradiance: Vec3, normal: Vec3) -> Vec3 {
+        irradiance.lerp(self.ambient.open().irradiance(normal), BOUNCED)
     }
 
     /// Share of a light that arrives at a surface, by rays.
@@ -301,15 +308,9 @@ impl Stage<'_> {
         let normal = Vec3::Y * if eye.y < 0.0 { -1.0 } else { 1.0 };
         let sky = self.ambient.at(p + normal * (0.5 * self.ambient.cell()));
         let mirror = Vec3::new(-eye.x, eye.y, -eye.z);
-        // Light that comes in under things bounces on there: no crevice is quite black.
-        let open = self.ambient.open().irradiance(normal);
-        let mut out = material::ambient(
-            ground.colour,
-            ground.roughness,
-            normal.dot(eye),
-            sky.irradiance(normal).lerp(open, 0.12),
-            sky.radiance(mirror, 0.9),
-        );
+        let irradiance = self.bounced(sky.irradiance(normal), normal);
+        let mut out =
+            material::ambient(ground.colour, ground.roughness, normal.dot(eye), irradiance, sky.radiance(mirror, 0.9));
         for map in self.maps {
             let (towards, irradiance) = map.arriving(p);
             let lit = material::lit(ground.colour, ground.roughness, normal, eye, towards);

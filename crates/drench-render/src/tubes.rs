@@ -271,7 +271,7 @@ impl Corner {
         } else {
             // A little outside the circle, so that the polygon has the circle's area.
             let part = TAU / sides as f32;
-            ((part / part.sin()).sqrt(), 1.0, angle.min(TAU - angle) < PI / 7.0)
+            ((part / part.sin()).sqrt(), 1.0, angle.min(TAU - angle) < PI / 4.0)
         };
         Self { place: (radius * angle.cos(), radius * angle.sin()), shade, striped }
     }
