@@ -89,9 +89,9 @@ impl FrameCache {
         }
         let mut writer = Writer::new(FileKind::Model);
         encode(&mut writer, &model, None)?;
-        let identity = writer.identity();
         writer.write(&folder.join(MODEL))?;
-        Ok(Self { folder: folder.to_owned(), model, identity })
+        // As it is on the disk, rounding included: what a frame need not hold is the same after a restart.
+        Self::open(folder)
     }
 
     /// Opens the cache of a run folder.

@@ -332,3 +332,14 @@ fn damage_anywhere_is_recognised() {
     }
     assert!(read(&[&sound[..], &[0; 7]].concat()).is_err());
 }
+
+#[test]
+fn frames_have_the_same_bytes_after_a_restart() {
+    let folder = tempfile::tempdir().unwrap();
+    let before = FrameCache::create(folder.path(), &frame(0, 5)).unwrap();
+    before.write(&frame(3, 5)).unwrap();
+    let bytes = fs::read(before.path(3)).unwrap();
+    let after = FrameCache::open(folder.path()).unwrap();
+    after.write(&frame(3, 5)).unwrap();
+    assert!(fs::read(after.path(3)).unwrap() == bytes);
+}
