@@ -7,8 +7,10 @@
 use drench_io::stats::Water;
 use drench_math::ordered::Compensated;
 
-/// Mass [kg] below which a total counts as nothing, so that the relative error stays defined.
+/// Mass [kg] below which a total counts as nothing, so that the relative error stays defined; and the part, of all water that there has been, below which it does:
+/// of a sea that has dried up but for a drop the books cannot know more digits than of the sea.
 const TINY: f64 = 1e-12;
+const TRACE: f64 = 1e-3;
 
 /// What was let into the scene and out of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -40,7 +42,7 @@ impl Ledger {
             water.total += mass;
         }
         let surplus = water.total + water.drained - water.emitted - self.initial;
-        water.error = surplus / water.total.max(TINY);
+        water.error = surplus / water.total.max(TRACE * (self.initial + water.emitted)).max(TINY);
         water
     }
 }
@@ -59,5 +61,9 @@ mod tests {
         assert_eq!(water.reservoirs["grains"], 1.0);
         assert_eq!(ledger.close([("bulk", 3.6)]).error, (3.6 + 1.0 - 3.0 - 2.0) / 3.6);
         assert_eq!(Ledger::default().close([]).error, 0.0);
+        // All but gone.
+        ledger.drain(4.0 - 1e-9);
+        assert!(ledger.close([("bulk", 1e-9)]).error.abs() < 1e-9);
+        assert!(ledger.close([("bulk", 0.0)]).error.abs() > 1e-7);
     }
 }
