@@ -147,6 +147,14 @@ pub enum PhysicsError {
         /// How many are allowed.
         limit: u64,
     },
+    /// More liquid than there may be.
+    #[error(
+        "emitters bring the liquid to more than {limit} particles; let them `stop` earlier, or make `spacing` larger, or add a [[liquid.drain]]"
+    )]
+    TooMuchLiquid {
+        /// How many are allowed.
+        limit: usize,
+    },
     /// A liquid whose viscosity cannot be solved explicitly.
     #[error(
         "it is so thick that explicit viscosity would need steps of {step:.1e} s, shorter than the shortest of {shortest:.0e} s; {fix}, or make `spacing` larger"

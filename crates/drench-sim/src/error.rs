@@ -160,6 +160,14 @@ pub enum SimError {
         /// What it is inside of.
         solid: String,
     },
+    /// An emitter that nothing, or too much, can come out of.
+    #[error("[liquid]: emitter {}: {source}", .emitter + 1)]
+    Emitter {
+        /// Which one, from 0.
+        emitter: usize,
+        /// What is wrong.
+        source: PhysicsError,
+    },
     /// A pour that has no room.
     #[error("grains \"{grains}\": pour {} is inside {solid}; move it out, or set `collide = false` there", .pour + 1)]
     PourInside {
@@ -299,6 +307,9 @@ impl SimError {
             Self::Liquid(source) => named("liquid", &parameter(source)),
             Self::EmptyFill { fill, .. } => numbered("fill", *fill),
             Self::SmallContainer { .. } => named("liquid", "spacing"),
+            Self::Emitter { emitter, source } => {
+                numbered("emitter", *emitter).into_iter().chain([parameter(source)]).collect()
+            }
             Self::EmitterInside { emitter, .. } => {
                 numbered("emitter", *emitter).into_iter().chain(["position".to_owned()]).collect()
             }

@@ -191,6 +191,14 @@ fn count(scene: &Scene, shelf: &Shelf) -> Result<Estimate, SimError> {
         let [filled, emitted] = liquid::expected(scene, &solids)?;
         estimate.liquid_particles = filled + emitted;
         estimate.lines.push(("liquid".to_owned(), format!("{filled} particles, about {emitted} more come in")));
+        estimate.warnings.extend(liquid::doubts(scene));
+        if filled + emitted > liquid::MOST as u64 {
+            estimate.warnings.push(format!(
+                "liquid: emitters bring it to {} particles, if no drain takes them, and a run ends at {}; let them `stop` earlier, or make `spacing` larger",
+                filled + emitted,
+                liquid::MOST
+            ));
+        }
     }
     for body in &scene.grains {
         let [filled, poured] = grains::expected(scene, body, &solids)?;

@@ -137,7 +137,7 @@ pub fn advance(
 /// Lets liquid in and out, and books it.
 fn exchange(model: &Model, state: &mut State, scratch: &Scratch, span: Span) -> Result<(), SimError> {
     let Some(body) = &model.liquid else { return Ok(()) };
-    state.ledger.emit(body.emit(&mut state.liquid, &scratch.solids, span).map_err(diverged(span, "emit"))?);
+    state.ledger.emit(body.emit(&mut state.liquid, &scratch.solids, span).map_err(SimError::Liquid)?);
     state.ledger.drain(body.drain(&mut state.liquid));
     Ok(())
 }

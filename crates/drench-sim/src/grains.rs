@@ -74,10 +74,14 @@ fn in_fill<T>(
     number: usize,
     make: impl Fn(&Region, Stream) -> Result<T, PhysicsError>,
 ) -> Result<T, SimError> {
+    let earlier: Vec<_> = (body.fills[..number].iter())
+        .map(|fill| regions::region(scene, &fill.region, solids))
+        .collect::<Result<_, _>>()?;
+    let beside = |p: DVec3| earlier.iter().map(|region| -region.as_physics().depth(p)).fold(f64::INFINITY, f64::min);
     let region = regions::region(scene, &body.fills[number].region, solids)?;
     let (region, stream) = (region.as_physics(), stream(scene, body).child(number as u64));
-    // As far as contact will find them to be: grains that began nearer would be pushed away.
-    let clearance = |p: DVec3| solids::room(scene, solids, p, 2.0 * model.sizes().most());
+    // As far as contact will find them to be: grains that began nearer would be pushed away. So they would by those of an earlier fill.
+    let clearance = |p: DVec3| solids::room(scene, solids, p, 2.0 * model.sizes().most()).min(beside(p));
     // Most fills stand on solids and between them without any reaching in: they need not ask for the solids in every round of pushing apart.
     let nearer = |p: DVec3, radius: f64| clearance(p) < region.depth(p) - NEARER * radius;
     let made = match fill::any_place(model, &region, stream, nearer) {

@@ -16,7 +16,7 @@ use glam::DVec3;
 use std::cell::Cell;
 
 /// Most particles of a liquid.
-const MOST: usize = 20_000_000;
+pub const MOST: usize = 20_000_000;
 /// Smallest number of particles across a tank in which a liquid can flow.
 const ACROSS: f64 = 4.0;
 /// How near to what liquid begins in solids matter to it, in spacings: as far as is looked for a second wall, and a little.
@@ -53,6 +53,22 @@ enum Outlet {
 }
 
 impl Outlet {
+    /// Refuses what nothing, or too much, can come out of.
+    fn check(&self, portion: &Portion) -> Result<(), PhysicsError> {
+        match self {
+            Self::Openings(openings) => openings.iter().try_for_each(|opening| opening.check(portion)),
+            Self::Rain(rain) => rain.check(),
+        }
+    }
+
+    /// About how many particles come out in so much time [s].
+    fn count(&self, portion: &Portion, time: f64) -> f64 {
+        match self {
+            Self::Openings(openings) => openings.iter().map(|opening| opening.count(portion, time)).sum(),
+            Self::Rain(rain) => rain.count(portion, time),
+        }
+    }
+
     /// The middle of everything that liquid comes out of [m].
     fn middles(&self) -> Vec<DVec3> {
         match self {
@@ -106,17 +122,25 @@ pub fn expected(scene: &Scene, solids: &[SolidModel]) -> Result<[u64; 2], SimErr
         body.fill(scene, index, solids, 0, too_many)?;
     }
     let end = scene.duration();
-    let rate = |emitter: &scene::Emitter| {
-        let span = (emitter.stop.unwrap_or(end).min(end) - emitter.start).max(0.0);
-        let disc = |radius: f64| std::f64::consts::PI * radius * radius;
-        span * match emitter.outlet {
-            scene::Outlet::Faucet { radius, speed, .. } => disc(radius) * speed,
-            scene::Outlet::Shower { openings, opening, speed, .. } => f64::from(openings) * disc(opening) * speed,
-            scene::Outlet::Rain { size, rate, .. } => size.x * size.z * rate,
-        }
-    };
-    let emitted: f64 = liquid.emitters.iter().map(rate).sum();
-    Ok([count.get() as u64, (emitted / liquid.spacing.powi(3)) as u64])
+    let emitted =
+        |emitter: &Emitter| emitter.outlet.count(&body.portion(), (emitter.stop.min(end) - emitter.start).max(0.0));
+    Ok([count.get() as u64, body.emitters.iter().map(emitted).sum::<f64>() as u64])
+}
+
+/// What is doubtful about the liquid and what holds it.
+pub fn doubts(scene: &Scene) -> Vec<String> {
+    let Some(liquid) = &scene.liquid else { return Vec::new() };
+    let thin = scene.solids.iter().filter_map(|solid| match solid.shape {
+        scene::Shape::Tank { wall, .. } if solid.collide && wall * solid.scale < liquid.spacing * (1.0 - 1e-6) => Some(format!(
+            "{}: its walls are thinner ({} m) than a particle of the liquid ({} m), which stays away from them by up to half of that; make `wall` thicker, or \
+             `spacing` smaller",
+            solid.name,
+            wall * solid.scale,
+            liquid.spacing
+        )),
+        _ => None,
+    });
+    thin.collect()
 }
 
 fn material(liquid: &scene::Liquid) -> Material {
@@ -173,6 +197,9 @@ fn body(scene: &Scene, liquid: &scene::Liquid, solids: &[SolidModel]) -> Result<
         liquid.emitters.iter().enumerate().map(|(index, emitter)| self::emitter(scene, solids, emitter, index));
     let emitters = emitters.collect::<Result<_, _>>()?;
     let body = LiquidBody { model, emitters, drains: liquid.drains.iter().map(drain_of).collect() };
+    for (emitter, made) in body.emitters.iter().enumerate() {
+        made.outlet.check(&body.portion()).map_err(|source| SimError::Emitter { emitter, source })?;
+    }
     for (emitter, made) in liquid.emitters.iter().zip(&body.emitters) {
         let place = place_of(scene, emitter);
         for local in made.outlet.middles() {
@@ -264,6 +291,11 @@ impl LiquidBody {
             return Ok(Vec::new());
         };
         let (spacing, reach) = (self.model.spacing, 0.45 * self.model.spacing);
+        let fills = scene.liquid.iter().flat_map(|liquid| &liquid.fills[..index]);
+        let earlier: Vec<_> =
+            fills.map(|fill| regions::region(scene, &fill.region, solids)).collect::<Result<_, _>>()?;
+        // Nearer than that to its region there are particles of an earlier fill.
+        let taken = |p: DVec3| earlier.iter().any(|region| region.as_physics().depth(p) > -0.4 * spacing);
         let region = regions::region(scene, &fill.region, solids)?;
         let region = region.as_physics();
         let (low, high) = region.bounds();
@@ -275,7 +307,7 @@ impl LiquidBody {
         let any = Cell::new(false);
         let free = |p: DVec3| {
             let [told, most] = solids::clearances(scene, solids, p);
-            let free = region.depth(p) >= 0.0 && most >= reach && told >= 0.5 * reach;
+            let free = region.depth(p) >= 0.0 && most >= reach && told >= 0.5 * reach && !taken(p);
             any.set(any.get() || free);
             free && kept(p)
         };
@@ -332,8 +364,16 @@ impl LiquidBody {
     /// Lets in what the emitters give during the substep; its mass [kg].
     pub fn emit(&self, state: &mut LiquidState, solids: &[SolidScratch], span: Span) -> Result<f64, PhysicsError> {
         let mut drops: Vec<Droplet> = Vec::new();
+        let open = |emitter: &Emitter| (span.from.max(emitter.start), span.to.min(emitter.stop));
+        let coming = |emitter: &Emitter| {
+            let (from, to) = open(emitter);
+            emitter.outlet.count(&self.portion(), (to - from).max(0.0))
+        };
+        if state.len() as f64 + self.emitters.iter().map(coming).sum::<f64>() > MOST as f64 {
+            return Err(PhysicsError::TooMuchLiquid { limit: MOST });
+        }
         for emitter in &self.emitters {
-            let (from, to) = (span.from.max(emitter.start), span.to.min(emitter.stop));
+            let (from, to) = open(emitter);
             if from >= to {
                 continue;
             }
@@ -349,13 +389,6 @@ impl LiquidBody {
                 }
             }
             drops[first..].iter_mut().for_each(|drop| drop.birth += emitter.start);
-        }
-        if state.len() + drops.len() > MOST {
-            return Err(PhysicsError::Count {
-                what: "liquid particles",
-                got: state.len() + drops.len(),
-                expected: MOST,
-            });
         }
         Ok(state.add(&drops))
     }

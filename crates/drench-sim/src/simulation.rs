@@ -207,7 +207,7 @@ impl Simulation {
         });
         let of_meshes =
             solids.iter().flat_map(|solid| solid.warnings.iter().map(|text| format!("{}: {text}", solid.name)));
-        of_meshes.chain(bodies.warnings.iter().cloned()).chain(gaps).collect()
+        of_meshes.chain(bodies.warnings.iter().cloned()).chain(gaps).chain(liquid::doubts(scene)).collect()
     }
 
     /// What pictures, viewer and exports may see of the world now.

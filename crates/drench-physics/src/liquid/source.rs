@@ -75,18 +75,27 @@ impl Opening {
         lattice
     }
 
-    /// Appends what leaves the opening after `from` and until `to` [s], where it is at `to`. Time counts from the opening's own
-    /// start; a stream that stops is a `to` that stops growing.
-    pub fn emit(&self, portion: &Portion, from: f64, to: f64, drops: &mut Vec<Droplet>) -> Result<(), PhysicsError> {
+    /// Refuses what nothing can come out of, or too much at once.
+    pub fn check(&self, portion: &Portion) -> Result<(), PhysicsError> {
         check("radius of an opening", self.radius, "positive", |x| x > 0.0)?;
         check("speed of an opening", self.speed, "positive", |x| x > 0.0)?;
         check("spacing", portion.spacing, "positive", |x| x > 0.0)?;
         check("direction of an opening", self.direction.length(), "of length 1", |x| (x - 1.0).abs() < 1e-6)?;
-        check("particles across an opening", self.radius / portion.spacing, "at most 300", |x| x <= 300.0)?;
+        check("radius of an opening over the spacing", self.radius / portion.spacing, "at most 300", |x| x <= 300.0)
+    }
+
+    /// About how many particles leave it in so much time [s].
+    pub fn count(&self, portion: &Portion, time: f64) -> f64 {
+        time / self.interval(portion) * self.layer(portion.spacing) as f64
+    }
+
+    /// Appends what leaves the opening after `from` and until `to` [s], where it is at `to`. Time counts from the opening's own
+    /// start; a stream that stops is a `to` that stops growing.
+    pub fn emit(&self, portion: &Portion, from: f64, to: f64, drops: &mut Vec<Droplet>) -> Result<(), PhysicsError> {
+        self.check(portion)?;
         let lattices = [self.lattice(portion, false), self.lattice(portion, true)];
         let interval = self.interval(portion);
-        let expected = (to - from) / interval * lattices[0].len() as f64;
-        check("particles that leave an opening at once", expected, "at most 2e7", |x| x <= MOST)?;
+        check("particles that leave an opening at once", self.count(portion, to - from), "at most 2e7", |x| x <= MOST)?;
         let first = (from / interval).floor().max(0.0) as u64;
         for k in first..=(to / interval).ceil().max(0.0) as u64 + 1 {
             let instant = (k as f64 + 1.0 - self.phase) * interval;
@@ -143,6 +152,22 @@ pub struct Rain {
 }
 
 impl Rain {
+    /// Refuses rain that does not fall anywhere.
+    pub fn check(&self) -> Result<(), PhysicsError> {
+        check("area of the rain", self.size[0].min(self.size[1]), "positive", |x| x > 0.0)?;
+        check("rate of the rain", self.rate, "positive", |x| x > 0.0)
+    }
+
+    /// Time between two drops [s].
+    fn interval(&self, portion: &Portion) -> f64 {
+        portion.spacing.powi(3) / (self.size[0] * self.size[1] * self.rate)
+    }
+
+    /// About how many drops fall in so much time [s].
+    pub fn count(&self, portion: &Portion, time: f64) -> f64 {
+        time / self.interval(portion)
+    }
+
     /// Appends the drops that start after `from` and until `to` [s], where they are at `to`.
     ///
     /// Drop k starts in the k-th interval, at a random instant and place: the mean rate is exact.
@@ -154,11 +179,9 @@ impl Rain {
         to: f64,
         drops: &mut Vec<Droplet>,
     ) -> Result<(), PhysicsError> {
-        let area = self.size[0] * self.size[1];
-        check("area of the rain", area, "positive", |x| x > 0.0)?;
-        check("rate of the rain", self.rate, "positive", |x| x > 0.0)?;
-        let interval = portion.spacing.powi(3) / (area * self.rate);
-        check("drops of rain at once", (to - from) / interval, "at most 2e7", |x| x <= MOST)?;
+        self.check()?;
+        check("drops of rain at once", self.count(portion, to - from), "at most 2e7", |x| x <= MOST)?;
+        let interval = self.interval(portion);
         let stream = Stream::new(seed, "rain");
         let first = ((from / interval).floor() - 1.0).max(0.0) as u64;
         for k in first..=(to / interval).ceil().max(0.0) as u64 {

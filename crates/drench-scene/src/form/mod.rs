@@ -402,7 +402,7 @@ impl Reader {
                 self.problems.push(Problem {
                     place: Some(name.place),
                     key: name.path.clone(),
-                    message: format!("there are two {}s named `{}`", name.kind, name.name),
+                    message: format!("a {} named `{}` is already there", name.kind, name.name),
                     help: "give each a name of its own".into(),
                 });
             }

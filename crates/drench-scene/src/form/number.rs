@@ -111,7 +111,7 @@ impl Form for Quantity {
         if self.contains(value) {
             return Some(value);
         }
-        let range = if self.range().is_empty() { "at most 1e12 in size".into() } else { self.range() };
+        let range = if value.abs() > 1e12 { "at most 1e12 in size".into() } else { self.range() };
         reader.error(
             node.place,
             format!("{} is out of range", node.wording()),

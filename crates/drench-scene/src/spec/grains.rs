@@ -1,7 +1,7 @@
 //! `[[grains]]` and how they get wet.
 
 use super::GrainShade;
-use super::liquid::Region;
+use super::liquid::{Region, check_fill, check_span};
 use crate::declare::{section, tagged, words};
 use crate::form::{Form, Reader, flag, flattened, name_of, quantity, table, tables, vector, word};
 use crate::tree::{Place, Table};
@@ -114,6 +114,12 @@ section! {
         /// Their wetness, in parts of what makes a grain over-wet: 0 dry, 1 at the threshold.
         pub wetness: f64 = quantity(RATIO).at_least(0.0).at_most(10.0).or(0.0),
     }
+    check check_grain_fill
+}
+
+fn check_grain_fill(fill: &GrainFill, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
+    check_fill(&fill.region, fill.velocity, table, place, reader);
+    Some(())
 }
 
 section! {
@@ -134,6 +140,12 @@ section! {
         /// When it stops [s].
         pub stop: Option<f64> = quantity(TIME).at_least(0.0).at_most(1e9).optional_as("never"),
     }
+    check check_pour
+}
+
+fn check_pour(pour: &Pour, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
+    check_span("pour", pour.start, pour.stop, table, place, reader);
+    Some(())
 }
 
 section! {

@@ -7,6 +7,9 @@ use crate::tree::{Place, Table};
 use crate::units::{ANGLE, DENSITY, LENGTH, RATIO, SURFACE_TENSION, TIME, VELOCITY, VISCOSITY};
 use glam::DVec3;
 
+/// Speed that particles may begin with at most [m/s].
+const FASTEST: f64 = 1e3;
+
 section! {
     /// The liquid of the scene, made of particles. Where it is at the beginning is in `[[liquid.fill]]`, where it enters in
     /// `[[liquid.emitter]]`, where it leaves in `[[liquid.drain]]`.
@@ -101,6 +104,11 @@ fn check_liquid(liquid: &Liquid, table: &Table, place: Place, reader: &mut Reade
             "leave `viscosity_solver` out, or give a viscosity",
         );
     }
+    for drain in &liquid.drains {
+        if let Drain::Box { low, high } | Drain::Outside { low, high } = *drain {
+            check_box(low, high, of("drain"), reader);
+        }
+    }
     Some(())
 }
 
@@ -150,6 +158,12 @@ section! {
         /// Its velocity [m/s].
         pub velocity: DVec3 = vector(VELOCITY).or(DVec3::ZERO),
     }
+    check check_liquid_fill
+}
+
+fn check_liquid_fill(fill: &LiquidFill, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
+    check_fill(&fill.region, fill.velocity, table, place, reader);
+    Some(())
 }
 
 tagged! {
@@ -211,14 +225,48 @@ section! {
 }
 
 fn check_emitter(emitter: &Emitter, table: &Table, place: Place, reader: &mut Reader) -> Option<()> {
-    if let Some(stop) = emitter.stop
-        && stop <= emitter.start
-    {
-        let at = table.get("stop").map_or(place, |node| node.place);
-        let message = format!("the emitter stops ({stop} s) before it starts ({} s)", emitter.start);
-        reader.error(at, message, "make `stop` larger than `start`");
+    check_span("emitter", emitter.start, emitter.stop, table, place, reader);
+    let at = |key: &str| table.get(key).map_or(place, |node| node.place);
+    if let Outlet::Rain { size, rate, velocity, .. } = emitter.outlet {
+        if size.x <= 0.0 || size.z <= 0.0 {
+            let message = format!("rain from a rectangle of {} m by {} m", size.x, size.z);
+            reader.error(at("size"), message, "make the first and the third number larger than 0");
+        }
+        if rate > velocity.length() {
+            let message = format!("rain of {rate} m/s that falls with {} m/s is denser than water", velocity.length());
+            reader.error(at("rate"), message, "make `rate` smaller: a cloudburst of 100 mm an hour is 2.8e-5 m/s");
+        }
     }
     Some(())
+}
+
+/// Something that stops must have started.
+pub(super) fn check_span(what: &str, start: f64, stop: Option<f64>, table: &Table, place: Place, reader: &mut Reader) {
+    if let Some(stop) = stop
+        && stop <= start
+    {
+        let at = table.get("stop").map_or(place, |node| node.place);
+        let message = format!("the {what} stops at {stop} s, before it starts at {start} s");
+        reader.error(at, message, "make `stop` later than `start`");
+    }
+}
+
+/// What is filled in has a place, and does not run away.
+pub(super) fn check_fill(region: &Region, velocity: DVec3, table: &Table, place: Place, reader: &mut Reader) {
+    let at = |key: &str| table.get(key).map_or(place, |node| node.place);
+    if let Region::Box { low, high } = *region {
+        check_box(low, high, at("low"), reader);
+    }
+    if velocity.length() > FASTEST {
+        let message = format!("it begins at {:.3e} m/s", velocity.length());
+        reader.error(at("velocity"), message, format!("make it {FASTEST} m/s at most"));
+    }
+}
+
+fn check_box(low: DVec3, high: DVec3, at: Place, reader: &mut Reader) {
+    if !low.cmplt(high).all() {
+        reader.error(at, "the corner `low` is not below `high` in all three coordinates", "swap the numbers");
+    }
 }
 
 tagged! {
