@@ -7,6 +7,9 @@
 //! with which it went in; the solid gets that momentum. This is repeated until the particle is clear of all solids; if it cannot be, in
 //! a pinch, it stays where it was. So a particle that begins outside of solids that do not move ends outside, whatever happens.
 //!
+//! Where a rigid body is the solid, all that meet it in a step share it: with Σ m w over them, w its inverse mass where and how it is hit, it gets the part 1 / (1 + Σ m w) of
+//! their momentum, and they keep the rest. Each by itself they would stop a body that weighs less than they do many times over.
+//!
 //! A particle whose distance to the solids that stand still was `room` needs no look until it has gone as far.
 
 use super::rows::PIECE;
@@ -25,6 +28,7 @@ const HALVINGS: usize = 12;
 /// A particle that was stopped.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop {
+    pub particle: usize,
     pub collider: usize,
     pub position: DVec3,
     /// What the solid gets [N s].
@@ -55,7 +59,8 @@ impl Guard<'_> {
             positions.par_chunks_mut(PIECE).zip(velocities.par_chunks_mut(PIECE)).zip(room.par_chunks_mut(PIECE));
         let pieces = pieces.zip(starts.par_chunks(PIECE)).zip(masses.par_chunks(PIECE));
         let stops: Vec<Vec<Stop>> = pieces
-            .map(|((((positions, velocities), room), starts), masses)| {
+            .enumerate()
+            .map(|(piece, ((((positions, velocities), room), starts), masses))| {
                 let mut stops = Vec::new();
                 for k in 0..positions.len() {
                     // Rounded up, so that room is never more than there is.
@@ -64,7 +69,10 @@ impl Guard<'_> {
                     if near || moving {
                         let first = stops.len();
                         self.hold_one(starts[k], &mut positions[k], &mut velocities[k], near, &mut stops);
-                        stops[first..].iter_mut().for_each(|stop| stop.impulse *= masses[k]);
+                        for stop in &mut stops[first..] {
+                            stop.particle = piece * PIECE + k;
+                            stop.impulse *= masses[k];
+                        }
                         let stands = self.colliders.iter().filter(|collider| !collider.moves());
                         let nearest =
                             stands.map(|collider| collider.meet(positions[k], 1.0).0).fold(f64::MAX, f64::min);
@@ -77,7 +85,7 @@ impl Guard<'_> {
         stops.concat()
     }
 
-    /// Impulses are for the mass 1.
+    /// Impulses are for the mass 1, particles not numbered yet.
     fn hold_one(&self, start: DVec3, position: &mut DVec3, velocity: &mut DVec3, near: bool, stops: &mut Vec<Stop>) {
         for _ in 0..ROUNDS {
             let mut clear = true;
@@ -90,7 +98,8 @@ impl Guard<'_> {
                     *position += outward * depth;
                     let approach = (*velocity - collider.displacement(*position) / self.dt).dot(outward).min(0.0);
                     *velocity -= outward * approach;
-                    stops.push(Stop { collider: index, position: *position, impulse: outward * approach });
+                    let impulse = outward * approach;
+                    stops.push(Stop { particle: 0, collider: index, position: *position, impulse });
                 }
             }
             if clear {

@@ -5,7 +5,7 @@ use super::drag::{Drag, Flow};
 use super::fields::{Fields, dot};
 use super::film::{self, Film};
 use super::floaters::Floaters;
-use super::guard::Guard;
+use super::guard::{Guard, Stop};
 use super::kernel::CubicSpline;
 use super::mueller2003::{self, Springy};
 use super::pace::{Limit, Velocities, longest_step, stir};
@@ -246,11 +246,20 @@ impl Step<'_, '_> {
         reactions: &mut Reactions,
     ) -> u32 {
         let stops = guard.hold(state, &scratch.starts, &mut scratch.room);
-        for stop in &stops {
-            let body = self.surroundings.collider_bodies.get(stop.collider).map_or(NO_BODY, |&body| body) as usize;
-            if body < reactions.bodies.len() {
-                reactions.bodies[body].push(stop.impulse, stop.position, &mut reactions.pushes[body]);
-            }
+        let body_of = |stop: &Stop| self.surroundings.collider_bodies.get(stop.collider).map_or(NO_BODY, |&body| body);
+        let at_bodies = || {
+            stops.iter().map(|stop| (stop, body_of(stop) as usize)).filter(|(_, body)| *body < reactions.bodies.len())
+        };
+        let mut met = vec![0.0; reactions.bodies.len()];
+        for (stop, body) in at_bodies() {
+            let way = stop.impulse.normalize_or_zero();
+            met[body] += state.masses[stop.particle] * reactions.bodies[body].inverse_mass_at(stop.position, way);
+        }
+        let pushes: Vec<(&Stop, usize)> = at_bodies().collect();
+        for (stop, body) in pushes {
+            let share = 1.0 / (1.0 + met[body]);
+            state.velocities[stop.particle] += stop.impulse * ((1.0 - share) / state.masses[stop.particle]);
+            reactions.bodies[body].push(stop.impulse * share, stop.position, &mut reactions.pushes[body]);
         }
         stops.len() as u32
     }

@@ -60,6 +60,11 @@ pub const CASES: &[Case] = &[
         run: light_body,
     },
     Case {
+        name: "light-body-rises",
+        law: "a box that weighs less than a particle of the water that it is let go in gets no faster than its way under water allows: largest speed over that",
+        run: rising_body,
+    },
+    Case {
         name: "seepage",
         law: "liquid that sinks through a packed bed [Ergun1952], from water to honey: worst deviation of its speed",
         run: seepage,
@@ -103,6 +108,26 @@ fn light_body() -> Result<Measured, SimError> {
     let states = float([10.0])?;
     let squares = states.iter().map(|[body]| body.velocity.length_squared()).sum::<f64>();
     Ok(Measured::at_most(0.1, (squares / states.len() as f64 / (2.0 * GRAVITY * 0.03)).sqrt()))
+}
+
+/// Without drag or the water that goes along, no body that pressure drives over a height h gets faster than the water could: sqrt(2 g h).
+fn rising_body() -> Result<Measured, SimError> {
+    const DEEP: f64 = 0.16;
+    let text = format!(
+        "name = 'rise'\nsimulation = {{ fps = 24, substeps = 4 }}\n\
+         [liquid]\nmaterial = 'water'\nspacing = 0.02\n\
+         fill = [{{ kind = 'box', low = [-0.2, 0, -0.2], high = [0.2, {DEEP}, 0.2] }}]\n\
+         [[solid]]\nname = 'tank'\nshape = {{ kind = 'tank', size = [0.4, 0.4, 0.4], wall = '4 cm' }}\n\
+         [[solid]]\nname = 'box'\nshape = {{ kind = 'box', size = [0.1, 0.1, 0.1] }}\nposition = [0, 0.07, 0]\n\
+         body = {{ density = 5 }}\n"
+    );
+    let mut simulation = Simulation::build(&scene_of(text))?;
+    let mut fastest = 0.0_f64;
+    for _ in 0..24 {
+        simulation.advance_frame()?;
+        fastest = fastest.max(simulation.world().state.rigid.bodies()[0].velocity.length());
+    }
+    Ok(Measured::at_most(1.0, fastest / (2.0 * GRAVITY * DEEP).sqrt()))
 }
 
 /// A liquid in an open box of samples from the origin to `size`.
