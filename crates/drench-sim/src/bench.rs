@@ -145,24 +145,32 @@ pub const BENCHES: &[Bench] = &[
         .of("80 000 strands of 20, 1.6 M particles, CSM w = 3 + strain limiting")
         .at_most(130.0),
     Bench::new("sand-pile", "step", || sand::steps(32_000, 8_000))
-        .of("32 000 grains + 8 000 liquid particles that soak in, a step of both")
+        .of("32 000 grains + 8 000 liquid particles that soak in; a step of the grains with its share of the rest")
         .published(9.4, SAND)
         .at_most(10.0),
+    Bench::new("sand-pile-both", "step", || sand::steps_of_both(32_000, 8_000))
+        .of("one step of the grains and one of the liquid, with all that is between them"),
     Bench::new("sand-pile-1s", "a second", || sand::second(32_000, 8_000)).of("the same for a simulated second"),
     Bench::new("sand-castle", "step", || sand::steps(25_000, 70_000))
-        .of("25 000 grains + 70 000 liquid particles that soak in, a step of both")
+        .of("25 000 grains + 70 000 liquid particles that soak in; a step of the grains with its share of the rest")
         .published(26.7, SAND)
         .at_most(60.0),
+    Bench::new("sand-castle-both", "step", || sand::steps_of_both(25_000, 70_000))
+        .of("one step of the grains and one of the liquid, with all that is between them"),
     Bench::new("sand-castle-1s", "a second", || sand::second(25_000, 70_000)).of("the same for a simulated second"),
     Bench::new("sand-bunny", "step", || sand::steps(35_000, 64_000))
-        .of("35 000 grains + 64 000 liquid particles that soak in, a step of both")
+        .of("35 000 grains + 64 000 liquid particles that soak in; a step of the grains with its share of the rest")
         .published(33.3, SAND)
         .at_most(60.0),
+    Bench::new("sand-bunny-both", "step", || sand::steps_of_both(35_000, 64_000))
+        .of("one step of the grains and one of the liquid, with all that is between them"),
     Bench::new("sand-bunny-1s", "a second", || sand::second(35_000, 64_000)).of("the same for a simulated second"),
     Bench::new("sand-large", "step", || sand::steps(160_000, 16_000))
-        .of("160 000 grains + 16 000 liquid particles that soak in, a step of both")
+        .of("160 000 grains + 16 000 liquid particles that soak in; a step of the grains with its share of the rest")
         .published(48.5, SAND)
         .at_most(48.0),
+    Bench::new("sand-large-both", "step", || sand::steps_of_both(160_000, 16_000))
+        .of("one step of the grains and one of the liquid, with all that is between them"),
     Bench::new("sand-large-1s", "a second", || sand::second(160_000, 16_000)).of("the same for a simulated second"),
     Bench::new("grains-32k", "step", || heap(32_000)).of("32 000 dry grains that slump"),
     Bench::new("grains-32k-1s", "a second", || heap_for_a_second(32_000)).of("the same for a simulated second"),

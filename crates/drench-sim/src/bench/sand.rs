@@ -16,9 +16,16 @@ const SUBSTEP: f64 = 4e-3;
 const FALLING: u32 = 10;
 const TIMED: u32 = 6;
 
-/// Time of one step of everything [ms], as published: one of the grains, one of the liquid, and all else once, among about so many grains and liquid particles. Here, as
-/// in every scene, grains take as many steps as their collisions need, and the liquid as many as it needs: how many steps there are is seen from [`second`]. No grain sleeps.
+/// Time of a step [ms] among about so many grains and liquid particles. As in every scene, grains take as many steps as their collisions need, and the liquid as many as it
+/// needs, which are fewer: a step is one of the grains, with its share of what all else takes. No grain sleeps.
 pub(super) fn steps(grains: usize, liquid: usize) -> Result<Vec<f64>, SimError> {
+    let mut simulation = met(grains, liquid)?;
+    let steps = simulation.world().model.grains[0].model.steps(SUBSTEP).expect("the substep is positive and short");
+    step_times(&mut simulation, steps, TIMED)
+}
+
+/// The same if everything were done once in a step [ms]: one step of the grains, one of the liquid, and what water does between them.
+pub(super) fn steps_of_both(grains: usize, liquid: usize) -> Result<Vec<f64>, SimError> {
     let mut simulation = met(grains, liquid)?;
     (0..TIMED)
         .map(|_| {
