@@ -131,7 +131,7 @@ pub enum SimError {
     Liquid(PhysicsError),
     /// A fill that holds no liquid.
     #[error(
-        "[liquid]: fill {} holds no particle of {spacing} m, because it is smaller than that or inside a solid; make `spacing` smaller, or the fill larger, or move it",
+        "[liquid]: fill {} holds no particle of {spacing} m, because it is smaller than that, or inside a solid or an earlier fill; make `spacing` smaller, or the fill larger, or move it",
         .fill + 1
     )]
     EmptyFill {

@@ -34,7 +34,7 @@ section! {
         pub speed: f64 = quantity(VELOCITY).at_least(1e-6).at_most(1e3).or(1.0),
         /// Whether resting grains sleep, which is faster.
         pub sleep: bool = flag().or(true),
-        /// Grains that are there at the beginning.
+        /// Grains that are there at the beginning. What lies inside a solid or an earlier fill is left out.
         pub fills as "fill": Vec<GrainFill> = tables(1000).or([]),
         /// Grains that are poured in.
         pub pours as "pour": Vec<Pour> = tables(1000).or([]),
@@ -105,7 +105,7 @@ words! {
 }
 
 section! {
-    /// Grains that are there at the beginning.
+    /// Grains that are there at the beginning. What lies inside a solid or an earlier fill is left out.
     pub struct GrainFill {
         /// The region that they fill.
         pub region: Region = flattened(),

@@ -151,7 +151,7 @@ words! {
 }
 
 section! {
-    /// Liquid that is there at the beginning. What lies inside a solid is left out.
+    /// Liquid that is there at the beginning. What lies inside a solid or an earlier fill is left out.
     pub struct LiquidFill {
         /// The region that it fills.
         pub region: Region = flattened(),
